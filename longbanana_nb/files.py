@@ -1,0 +1,125 @@
+"""Files that are whole or absent: atomic writes, hashing, and JSON that is read and written strictly."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from longbanana_nb.errors import DataError, Fault
+
+
+def utc_now() -> str:
+    """The present moment as ISO 8601 in UTC with a `Z`, to the microsecond."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def sha256_bytes(data: bytes) -> str:
+    """Lower-case hex SHA-256 of `data`."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """Lower-case hex SHA-256 of a file's bytes, read in blocks."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one byte form of a JSON value: sorted keys, no spaces, UTF-8.
+
+    Raises:
+        ValueError: for NaN and infinities, which JSON does not have.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8")
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old bytes or the new ones, whatever happens in between.
+
+    The parent folder is made if it is missing. The bytes are flushed to disk before the name changes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush a folder's entries to disk, where the system allows it (not on Windows)."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def parse_json(text: str, where: str) -> Any:
+    """Parse JSON strictly: a repeated key, NaN and Infinity are faults, named by `where`."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        fault = Fault(where, "json", str(error) or type(error).__name__, "one valid JSON value", "Correct the text there.")
+        raise DataError("A JSON text cannot be read.", [fault]) from None
+
+
+def read_text(path: Path) -> str:
+    """Read a UTF-8 text file (a byte-order mark is allowed); other encodings are a fault, not a guess."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        fault = Fault(str(path), "encoding", f"byte {error.start} that is not UTF-8", "UTF-8 text", "Save it as UTF-8.")
+        raise DataError("A text file cannot be read.", [fault]) from None
+    except OSError as error:
+        fault = Fault(str(path), "unreadable", error.strerror or str(error), "a readable file", "Check the path and its permissions.")
+        raise DataError("A file cannot be read.", [fault]) from None
+
+
+def read_json(path: Path) -> Any:
+    """Read one strict JSON value from a file."""
+    return parse_json(read_text(path), str(path))
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line number from 1, value) of a JSONL file; blank lines are passed over."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        if line.strip():
+            yield number, parse_json(line, f"{path} line {number}")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise ValueError(f"the key {key!r} occurs twice in one object")
+        result[key] = value
+    return result
+
+
+def _no_constant(token: str) -> Any:
+    raise ValueError(f"the number {token}, which JSON does not have")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
