@@ -90,7 +90,9 @@ def read_text(path: Path) -> str:
         fault = Fault(str(path), "encoding", f"byte {error.start} that is not UTF-8", "UTF-8 text", "Save it as UTF-8.")
         raise DataError("A text file cannot be read.", [fault]) from None
     except OSError as error:
-        fault = Fault(str(path), "unreadable", error.strerror or str(error), "a readable file", "Check the path and its permissions.")
+        fault = Fault(
+            str(path), "unreadable", error.strerror or str(error), "a readable file", "Check the path and its permissions."
+        )
         raise DataError("A file cannot be read.", [fault]) from None
 
 

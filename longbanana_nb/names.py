@@ -29,7 +29,9 @@ def case_folder(case_id: str) -> str:
     """The folder name of a case id: percent-encoded, with '.' as %2E; over 200 bytes is refused."""
     folder = quote(case_id, safe="").replace(".", "%2E")
     if not folder or len(folder.encode()) > 200:
-        fault = Fault(f"case {case_id[:40]!r}...", "case_id", f"{len(folder)} bytes as a folder name", "1 to 200", "Shorten the id.")
+        fault = Fault(
+            f"case {case_id[:40]!r}...", "case_id", f"{len(folder)} bytes as a folder name", "1 to 200", "Shorten the id."
+        )
         raise DataError("A case id cannot name a folder.", [fault])
     return folder
 
@@ -47,7 +49,14 @@ def require_distinct_folders(case_ids: Iterable[str]) -> None:
         folder = case_folder(case_id).lower()
         if folder in seen:
             faults.append(
-                Fault("case ids", "case_id", f"{seen[folder]!r} and {case_id!r}", "ids that differ by more than case", "Rename one.", case_id)
+                Fault(
+                    "case ids",
+                    "case_id",
+                    f"{seen[folder]!r} and {case_id!r}",
+                    "ids that differ by more than case",
+                    "Rename one.",
+                    case_id,
+                )
             )
         seen[folder] = case_id
     if faults:
