@@ -1,1 +1,49 @@
-"""LongBanana workbench."""
+"""LongBanana workbench: generate, judge, score and explain long-context multi-reference image synthesis.
+
+The names below are functions; each works the same in a script, in a notebook cell and under papermill. Importing this
+package loads no other library: a name is resolved when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "figures",
+    "generate",
+    "import_candidates",
+    "judge",
+    "load_release",
+    "open_run",
+    "plan",
+    "report",
+    "score",
+    "tables",
+]
+
+if TYPE_CHECKING:
+    from longbanana_nb.workbench import (
+        figures,
+        generate,
+        import_candidates,
+        judge,
+        load_release,
+        open_run,
+        plan,
+        report,
+        score,
+        tables,
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("longbanana_nb.workbench"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

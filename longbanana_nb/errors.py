@@ -46,7 +46,7 @@ class CallError(WorkbenchError):
     exit_code = 2
 
 
-class Incomplete(WorkbenchError):
+class Incomplete(WorkbenchError):  # noqa: N818 - a state of the work, not a mistake
     """Work that ended early or covers less than everything: budget, interruption, coverage (exit 3)."""
 
     exit_code = 3

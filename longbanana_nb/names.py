@@ -48,16 +48,8 @@ def require_distinct_folders(case_ids: Iterable[str]) -> None:
     for case_id in case_ids:
         folder = case_folder(case_id).lower()
         if folder in seen:
-            faults.append(
-                Fault(
-                    "case ids",
-                    "case_id",
-                    f"{seen[folder]!r} and {case_id!r}",
-                    "ids that differ by more than case",
-                    "Rename one.",
-                    case_id,
-                )
-            )
+            found = f"{seen[folder]!r} and {case_id!r}"
+            faults.append(Fault("case ids", "case_id", found, "ids that differ by more than case", "Rename one.", case_id))
         seen[folder] = case_id
     if faults:
         raise DataError("Case ids collide as folder names.", faults)

@@ -1,0 +1,72 @@
+"""environment.yml and the lock say the same as pyproject.toml."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent
+CONDA_NAMES = {"matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
+CARD = {
+    "jupyterlab",
+    "ipywidgets",
+    "matplotlib",
+    "seaborn",
+    "pandas",
+    "pillow",
+    "scipy",
+    "anthropic",
+    "google-genai",
+    "papermill",
+}
+
+
+def pyproject():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+
+
+def declared():
+    return {r.name: r.specifier for r in map(Requirement, pyproject()["project"]["dependencies"])}
+
+
+def test_the_ten_packages_of_the_card_are_dependencies():
+    assert set(declared()) >= CARD
+
+
+def test_conda_versions_are_those_of_pyproject():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
+    conda = {r.name: r.specifier for r in map(Requirement, (x for x in listed if isinstance(x, str) and ">=" in x))}
+    assert len(conda) >= 9
+    ours = declared()
+    assert {CONDA_NAMES.get(name, name): spec for name, spec in conda.items()} == {
+        CONDA_NAMES.get(name, name): ours[CONDA_NAMES.get(name, name)] for name in conda
+    }
+
+
+def test_conda_installs_the_project_itself_with_pip():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
+    assert {"pip": ["-e ."]} in listed
+
+
+def test_the_lock_satisfies_every_bound_and_has_hashes_and_no_address():
+    text = (ROOT / "requirements.lock").read_text("utf-8")
+    assert "://" not in text
+    pinned = {}
+    for name, version in re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^ ;\\]+)", text, flags=re.M):
+        pinned.setdefault(name, []).append(version)
+    blocks = re.split(r"^(?=[a-z0-9][a-z0-9._-]*==)", text, flags=re.M)[1:]
+    assert all("--hash=sha256:" in block for block in blocks)
+    wanted = [*pyproject()["project"]["dependencies"], *pyproject()["dependency-groups"]["dev"]]
+    for requirement in map(Requirement, wanted):
+        versions = pinned[requirement.name.lower()]
+        assert versions, requirement.name
+        assert all(version in requirement.specifier for version in versions), requirement.name
+
+
+def test_every_dependency_is_explained():
+    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    wanted = [*pyproject()["project"]["dependencies"], *pyproject()["dependency-groups"]["dev"]]
+    missing = [r.name for r in map(Requirement, wanted) if f"`{r.name}`" not in page]
+    assert missing == []
