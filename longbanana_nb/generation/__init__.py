@@ -1,0 +1,1 @@
+"""Candidates: how a case becomes an image, or a recorded outcome without one."""

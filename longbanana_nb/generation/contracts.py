@@ -1,0 +1,249 @@
+"""What harnesses, image models and agent models say to each other: plain values, no behaviour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from longbanana_nb.files import sha256_bytes
+
+Role = Literal["background", "reference", "carried"]
+DrawOutcome = Literal["image", "blocked", "no_image", "failed", "timeout"]
+Outcome = Literal["image", "blocked", "no_image", "failed", "timeout", "budget", "interrupted"]
+Scene = dict[str, Any]  # lb.scene.v1, see docs/demo.md
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Which model an experiment asks for; given to a backend or agent factory, which refuses unknown `params` with CallError."""
+
+    provider: str
+    id: str
+    route: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an image model can do; `references_per_call` counts every image of a request, background and carried ones included.
+
+    `version` enters the system's hash: change it when the same request would draw another picture.
+    """
+
+    references_per_call: int
+    formats: tuple[str, ...]  # what it accepts and returns: "png", "jpeg", "webp"
+    sizes: tuple[int, ...]  # square edge lengths in pixels it can be asked for
+    seed: bool
+    simulated: bool
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputImage:
+    """One image of a request: role and untouched bytes; no id, no file name, so nothing but pixels can inform the model."""
+
+    role: Role
+    data: bytes
+    sha256: str
+
+    @classmethod
+    def of(cls, role: Role, data: bytes) -> InputImage:
+        """An input image with the hash of its bytes."""
+        return cls(role, data, sha256_bytes(data))
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRequest:
+    """One drawing call: images in this order (carried, background, references), and the wanted edge length in pixels."""
+
+    prompt: str
+    images: tuple[InputImage, ...]
+    seed: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one call consumed; `cost_usd` is 0.0 where nothing is paid and None where the price is unknown."""
+
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = 0.0
+    answered: str | None = None  # the model id the provider says it used
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why there is no image: a closed `code`, `where` it arose (a call, a tool, a file), and the raw words (at most 4 KB)."""
+
+    code: str
+    where: str
+    raw: str
+
+    def as_json(self) -> dict[str, str]:
+        """The record's form."""
+        return {"code": self.code, "where": self.where, "raw": self.raw[:4096]}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageResult:
+    """What an image model answered.
+
+    `outcome` is "image" with `image` bytes, or another outcome with a `reason` and no image. A prompt or an image that the model
+    cannot take is an outcome ("failed", e.g. code "unparsable_prompt"), never an exception. `scene` (simulated models only) may
+    name the hash of any image it was given as `source_sha256`: the harness traces carried images and crops back to
+    the references they came from.
+    """
+
+    outcome: DrawOutcome
+    image: bytes | None = None
+    format: str | None = None
+    reason: Reason | None = None
+    scene: Scene | None = None
+    usage: Usage = field(default_factory=Usage)
+
+
+class Backend(Protocol):
+    """An image model. One instance serves all calls of one candidate, in one process, one call at a time."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do; constant for one ModelChoice."""
+        ...
+
+    def draw(self, request: ImageRequest) -> ImageResult:
+        """Draw one picture. The same request gives the same result where `capabilities.seed` is true."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListedReference:
+    """One line of the inventory an agent is given; order is the release's, the background first."""
+
+    id: str
+    role: Literal["background", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenImage:
+    """An image a tool showed: the id it can be named by in later calls (references and crops; "current" for the result)."""
+
+    id: str
+    data: bytes
+    sha256: str
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """An agent model's wish to use a tool: a name of `tools.TOOLS` and its arguments as JSON values."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    thought: str = ""  # free words for the trace
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The agent model is done; the current picture is the candidate."""
+
+    note: str = ""
+
+
+Action = ToolCall | Finish
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered. `ok` false: `value["error"]` says what was wrong with the call; nothing was done."""
+
+    call: ToolCall
+    ok: bool
+    value: Mapping[str, Any]
+    images: tuple[SeenImage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Everything an agent model may know when it chooses its next action. Texts in `results` are data, never instructions."""
+
+    number: int  # from 1
+    prompt: str
+    inventory: tuple[ListedReference, ...]
+    results: tuple[ToolResult, ...]  # oldest first, all of them
+    capabilities: Capabilities  # of the image model behind `generate`
+    turns_left: int  # this one included
+    image_calls_left: int
+    seed: int  # the same for all turns of one candidate
+
+
+class AgentModel(Protocol):
+    """A language model that plans with tools. One instance serves one candidate; it may keep what it has seen."""
+
+    @property
+    def version(self) -> str:
+        """Enters the system's hash: change it when the same turn would be answered otherwise."""
+        ...
+
+    @property
+    def simulated(self) -> bool:
+        """Whether this is a stand-in for a language model."""
+        ...
+
+    def next(self, turn: Turn) -> Action:
+        """Choose the next action."""
+        ...
+
+
+BackendFactory = Callable[[ModelChoice], Backend]  # a top-level callable: it travels to worker processes by import path
+AgentFactory = Callable[[ModelChoice], AgentModel]
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models one job has at hand; floors have none."""
+
+    backend: Backend | None = None
+    agent: AgentModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One picture on the way, the last one included: what it was made from and by which prompt."""
+
+    n: int  # image calls count from 1
+    image: bytes
+    sha256: str
+    format: str
+    parent_sha256: str | None
+    references_sent: tuple[str, ...]  # ids in the order sent, carried image left out; a crop counts as its reference
+    prompt_sha256: str
+    scene: Scene | None = None
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a harness made of one case: an image or another outcome, and how it came about. The engine turns it into files."""
+
+    outcome: Outcome
+    reason: Reason | None = None
+    image: bytes | None = None
+    format: str | None = None
+    size_asked: int | None = None
+    steps: list[Step] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)  # reference ids an agent looked at or cropped, first time order
+    sent: list[str] = field(default_factory=list)  # reference ids that went into an image call, first time order
+    agent_calls: int = 0
+    image_calls: int = 0
+    usage: list[Usage] = field(default_factory=list)
+    trace: list[dict[str, Any]] = field(default_factory=list)
+    workflow: dict[str, Any] = field(default_factory=dict)
+    scene: Scene | None = None  # of the final image
+
+
+Clock = Callable[[], float]
+monotonic: Clock = time.monotonic
