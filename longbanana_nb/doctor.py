@@ -1,0 +1,129 @@
+"""What is installed, which keys are set, and what can run here; nothing secret is ever shown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from typing import Literal
+
+from longbanana_nb import paths
+
+State = Literal["ok", "absent", "note"]
+
+KEYS = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ARK_API_KEY")
+PROGRAMS = {
+    "bwrap": "sandbox for command-line agents",
+    "chromium": "browser tests of pages and notebooks",
+    "pdflatex": "compiling LaTeX tables in tests",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: its group, its name, its state and a sentence about it."""
+
+    group: str
+    name: str
+    state: State
+    detail: str
+
+
+def diagnose() -> list[Finding]:
+    """Everything `doctor` reports, in order: Python, packages, kernel, data, keys, programs, what can run."""
+    return [*_python(), *_packages(), *_data(), *_keys(), *_programs(), *_abilities()]
+
+
+def is_healthy(findings: list[Finding]) -> bool:
+    """True if nothing that the embedded default needs is absent."""
+    return not any(f.state == "absent" and f.group in {"python", "package", "data"} for f in findings)
+
+
+def as_text(findings: list[Finding]) -> str:
+    """The findings as lines for a terminal."""
+    marks = {"ok": "ok    ", "absent": "ABSENT", "note": "-     "}
+    lines, group = [], None
+    for finding in findings:
+        if finding.group != group:
+            group = finding.group
+            lines.append(f"{group}:")
+        lines.append(f"  {marks[finding.state]}  {finding.name:<26} {finding.detail}")
+    return "\n".join(lines)
+
+
+def _python() -> list[Finding]:
+    good = (3, 11) <= sys.version_info[:2] < (3, 14)
+    state: State = "ok" if good else "absent"
+    return [
+        Finding(
+            "python", platform.python_version(), state, f"{platform.system()} {platform.machine()}; 3.11 to 3.13 is supported"
+        )
+    ]
+
+
+def _packages() -> list[Finding]:
+    try:
+        declared = requires("longbanana-nb") or []
+    except PackageNotFoundError:
+        return [Finding("package", "longbanana-nb", "absent", "not installed: run `pip install -e .` in the checkout")]
+    found = []
+    for line in declared:
+        name = re.split(r"[<>=!~;\[ ]", line, maxsplit=1)[0]
+        try:
+            found.append(Finding("package", name, "ok", version(name)))
+        except PackageNotFoundError:
+            found.append(Finding("package", name, "absent", f"needed: {line}"))
+    return found
+
+
+def _data() -> list[Finding]:
+    wanted = {
+        "demo cut-outs": paths.data_folder() / "demo" / "kinds.json",
+        "presets": paths.presets_folder() / "experiments" / "demo.yaml",
+        "notebooks": paths.notebooks_folder() / "00_start_here.ipynb",
+    }
+    return [
+        Finding("data", name, "ok" if path.is_file() else "absent", "found" if path.is_file() else f"missing: {path}")
+        for name, path in wanted.items()
+    ]
+
+
+def _keys() -> list[Finding]:
+    return [Finding("key", name, "note", "set" if os.environ.get(name) else "not set (the demo needs none)") for name in KEYS]
+
+
+def _programs() -> list[Finding]:
+    found = []
+    for name, purpose in PROGRAMS.items():
+        path = shutil.which(name)
+        found.append(Finding("program", name, "note", f"{purpose}: {_first_line(path) if path else 'not installed'}"))
+    return found
+
+
+def _first_line(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"installed, but does not answer ({type(error).__name__})"
+    return (done.stdout or done.stderr).strip().split("\n")[0][:80]
+
+
+def _abilities() -> list[Finding]:
+    return [
+        Finding("can run", "demo", "ok", "fp-direct, native (minimal), four floors; judges tools and truth; no key"),
+        Finding("can run", "imported candidates", "ok", "import-candidates RUN --system NAME FOLDER"),
+        Finding(
+            "can run",
+            "model providers",
+            "note",
+            "not there yet: no adapter, so no key is used and no model id is checked for retirement",
+        ),
+        Finding("can run", "command-line agents", "note", "not there yet"),
+    ]
