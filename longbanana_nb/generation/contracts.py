@@ -34,8 +34,8 @@ class Capabilities:
 
     references_per_call: int
     formats: tuple[str, ...]  # what it accepts and returns: "png", "jpeg", "webp"
-    sizes: tuple[int, ...]  # square edge lengths in pixels it can be asked for
-    seed: bool
+    sizes: tuple[int, ...]  # square edge lengths in pixels it can be asked for; harnesses ask for the first
+    seed: bool  # whether the same request gives the same picture
     simulated: bool
     version: str
 
@@ -145,6 +145,7 @@ class ToolCall:
     name: str
     arguments: Mapping[str, Any]
     thought: str = ""  # free words for the trace
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +153,19 @@ class Finish:
     """The agent model is done; the current picture is the candidate."""
 
     note: str = ""
+    usage: Usage = field(default_factory=Usage)
 
 
-Action = ToolCall | Finish
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The agent model cannot go on: it refused, was filtered, or could not be reached. The candidate gets this outcome."""
+
+    outcome: Literal["blocked", "failed", "timeout"]
+    reason: Reason
+    usage: Usage = field(default_factory=Usage)
+
+
+Action = ToolCall | Finish | Stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
 """The tools an agent is given: their names, arguments and what they answer. Nothing else of the case is within reach.
 
-| tool | arguments | `ToolResult.value` when ok | images |
-|---|---|---|---|
-| `list_references` | none | `references`: list of {`id`, `role`, `width`, `height`, `bytes`}, background first | none |
-| `look` | `references`: ids (1 to 40) | `shown`: the ids | one a reference, in that order: the release's own bytes, id = reference id |
-| `crop` | `reference`: id, `box`: [x0, y0, x1, y1] as fractions | `id`: "crop_1"..., `reference`, `box` | the crop (PNG), id = crop id |
-| `generate` | `prompt`: text, `references`: ids of references or crops, `keep_current`: true or false | `outcome`, `calls_left`; `width`, `height` if "image", else `code` and `raw` | none |
-| `look_at_result` | none | `width`, `height` | the current picture, id "current" |
-| `finish` | `note`: text, optional | (the loop ends; the same as the action `Finish`) | |
+- `list_references`: no arguments. Value: `references`, a list of {`id`, `role`, `width`, `height`, `bytes`}, background first.
+- `look`: `references`, 1 to 40 ids. Value: `shown`, the ids. Images: the release's own bytes, one a reference, in the order asked.
+- `crop`: `reference`, an id; `box`, [x0, y0, x1, y1]. Value: `id` ("crop_1"...), `reference`, `box` (as cut, on pixel borders).
+  Images: the cut as PNG, under its new id.
+- `generate`: `prompt`; `references`, ids of references or crops; `keep_current`, true or false. Value: `outcome`, `calls_left`, and
+  `width`, `height` if the outcome is "image", else `code` and `raw`.
+- `look_at_result`: no arguments. Value: `width`, `height`. Images: the current picture, id "current".
+- `finish`: `note`, optional. The loop ends; the same as the action `Finish`.
 
 `generate` sends, in this order: the current picture if `keep_current` (with the sentence `KEEP` put before the prompt, unless the
 prompt holds it already), the background if it is named, then references and crops as named. More images than the model takes in

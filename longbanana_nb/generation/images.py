@@ -1,0 +1,86 @@
+"""What image bytes really are: sniffed type, upright size, hash of the decoded pixels; or what is wrong with them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+MOST_PIXELS = 100_000_000  # SCHEMAS: an over-100-megapixel image is a fault
+LEAST_EDGE = 16  # smaller than this is no picture
+FORMATS = {"PNG": "png", "JPEG": "jpeg", "MPO": "jpeg", "WEBP": "webp", "GIF": "gif"}
+EXTENSIONS = {"png": ".png", "jpeg": ".jpg", "webp": ".webp", "gif": ".gif"}
+
+
+class NotAPictureError(Exception):
+    """Bytes that cannot be a candidate: a closed `code` and what was found."""
+
+    def __init__(self, code: str, found: str) -> None:
+        self.code = code
+        self.found = found
+        super().__init__(f"{code}: {found}")
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFacts:
+    """Sniffed `format`, its usual `extension`, size in pixels after EXIF rotation, and the hash of size and RGBA pixels."""
+
+    format: str
+    extension: str
+    width: int
+    height: int
+    pixel_sha256: str
+
+
+def examine(data: bytes) -> PictureFacts:
+    """Decode fully and say what the bytes are; the bytes themselves are never changed.
+
+    Raises:
+        NotAPictureError: "empty_image", "undecodable_image" (unknown type or damaged), "too_many_pixels", "too_small".
+    """
+    picture, form = _decoded(data)
+    pixels = picture.convert("RGBA")
+    digest = hashlib.sha256(f"{pixels.width}x{pixels.height}\n".encode())
+    digest.update(pixels.tobytes())
+    return PictureFacts(form, EXTENSIONS[form], pixels.width, pixels.height, digest.hexdigest())
+
+
+def upright(data: bytes) -> Image.Image:
+    """The decoded picture with its EXIF rotation applied, checked as in `examine`."""
+    return _decoded(data)[0]
+
+
+def _decoded(data: bytes) -> tuple[Image.Image, str]:
+    from PIL import Image, ImageOps
+
+    if not data:
+        raise NotAPictureError("empty_image", "0 bytes")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as probe:
+                width, height, form = probe.width, probe.height, FORMATS[str(probe.format)]
+                _require_sane_size(width, height)
+                probe.verify()
+            with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
+                opened.load()
+                return ImageOps.exif_transpose(opened), form
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        raise NotAPictureError("too_many_pixels", str(error)) from None
+    except NotAPictureError:
+        raise
+    except (OSError, SyntaxError, ValueError, EOFError, MemoryError, KeyError) as error:
+        # Pillow reports damage by these; a text named .png ends here too
+        raise NotAPictureError("undecodable_image", f"{len(data)} bytes that begin {data[:8]!r} ({error})") from None
+
+
+def _require_sane_size(width: int, height: int) -> None:
+    if width * height > MOST_PIXELS:
+        raise NotAPictureError("too_many_pixels", f"{width} x {height} pixels; at most {MOST_PIXELS:,} are taken")
+    if min(width, height) < LEAST_EDGE:
+        raise NotAPictureError("too_small", f"{width} x {height} pixels; each edge needs at least {LEAST_EDGE}")
