@@ -55,9 +55,8 @@ def main() -> None:
             start = time.perf_counter()
             summary = lb.judge(file)[0]
             wall = time.perf_counter() - start
-            print(
-                f"{systems:2d} systems x {9 * cases} cases: {summary.asked} checks in {wall:.1f} s, {summary.asked / wall:.0f} checks a second"
-            )
+            rate = summary.asked / wall
+            print(f"{systems:2d} systems x {9 * cases} cases: {summary.asked} checks in {wall:.1f} s, {rate:.0f} checks a second")
 
 
 if __name__ == "__main__":
