@@ -37,13 +37,15 @@ class PictureFacts:
     pixel_sha256: str
 
 
-def examine(data: bytes) -> PictureFacts:
+def examine(data: bytes, *, least_edge: int = LEAST_EDGE) -> PictureFacts:
     """Decode fully and say what the bytes are; the bytes themselves are never changed.
 
     Raises:
         NotAPictureError: "empty_image", "undecodable_image" (unknown type or damaged), "too_many_pixels", "too_small".
     """
     picture, form = _decoded(data)
+    if min(picture.size) < least_edge:
+        raise NotAPictureError("too_small", f"{picture.width} x {picture.height} pixels; each edge needs at least {least_edge}")
     pixels = picture.convert("RGBA")
     digest = hashlib.sha256(f"{pixels.width}x{pixels.height}\n".encode())
     digest.update(pixels.tobytes())
@@ -51,7 +53,7 @@ def examine(data: bytes) -> PictureFacts:
 
 
 def upright(data: bytes) -> Image.Image:
-    """The decoded picture with its EXIF rotation applied, checked as in `examine`."""
+    """The decoded picture with its EXIF rotation applied, checked as in `examine` but of any size down to one pixel."""
     return _decoded(data)[0]
 
 
@@ -65,7 +67,7 @@ def _decoded(data: bytes) -> tuple[Image.Image, str]:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as probe:
                 width, height, form = probe.width, probe.height, FORMATS[str(probe.format)]
-                _require_sane_size(width, height)
+                _require_affordable(width, height)
                 probe.verify()
             with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
                 opened.load()
@@ -79,8 +81,6 @@ def _decoded(data: bytes) -> tuple[Image.Image, str]:
         raise NotAPictureError("undecodable_image", f"{len(data)} bytes that begin {data[:8]!r} ({error})") from None
 
 
-def _require_sane_size(width: int, height: int) -> None:
+def _require_affordable(width: int, height: int) -> None:
     if width * height > MOST_PIXELS:
         raise NotAPictureError("too_many_pixels", f"{width} x {height} pixels; at most {MOST_PIXELS:,} are taken")
-    if min(width, height) < LEAST_EDGE:
-        raise NotAPictureError("too_small", f"{width} x {height} pixels; each edge needs at least {LEAST_EDGE}")

@@ -1,6 +1,6 @@
 """Scenes traced back: what a carried picture or a crop contributed is put down to the references it came from.
 
-A simulated image model names the hash of each image it took pixels from. Carried pictures and crops are not pictures of the release,
+A simulated image model names the hash of each image it took pixels from. Carried pictures and crops are not in the release,
 so a truth could not resolve them; their boxes are carried through to the references here. Format: `lb.scene.v1`, docs/demo.md.
 """
 

@@ -1,11 +1,11 @@
 """The tools an agent is given: their names, arguments and what they answer. Nothing else of the case is within reach.
 
 - `list_references`: no arguments. Value: `references`, a list of {`id`, `role`, `width`, `height`, `bytes`}, background first.
-- `look`: `references`, 1 to 40 ids. Value: `shown`, the ids. Images: the release's own bytes, one a reference, in the order asked.
+- `look`: `references`, 1 to 40 ids. Value: `shown`, the ids. Images: the release's own bytes, in the order asked.
 - `crop`: `reference`, an id; `box`, [x0, y0, x1, y1]. Value: `id` ("crop_1"...), `reference`, `box` (as cut, on pixel borders).
   Images: the cut as PNG, under its new id.
-- `generate`: `prompt`; `references`, ids of references or crops; `keep_current`, true or false. Value: `outcome`, `calls_left`, and
-  `width`, `height` if the outcome is "image", else `code` and `raw`.
+- `generate`: `prompt`; `references`, ids of references or crops; `keep_current`, true or false. Value: `outcome`, `calls_left`,
+  and `width`, `height` if the outcome is "image", else `code` and `raw`.
 - `look_at_result`: no arguments. Value: `width`, `height`. Images: the current picture, id "current".
 - `finish`: `note`, optional. The loop ends; the same as the action `Finish`.
 

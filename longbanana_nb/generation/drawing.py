@@ -1,0 +1,175 @@
+"""One image call done properly: order, capacity, seed, the checks on what comes back, and the step it leaves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.files import sha256_bytes, utc_now
+from longbanana_nb.generation.contracts import (
+    Backend,
+    Draft,
+    ImageRequest,
+    ImageResult,
+    InputImage,
+    Outcome,
+    Reason,
+    Scene,
+    Step,
+)
+from longbanana_nb.generation.images import NotAPictureError, PictureFacts, examine
+from longbanana_nb.generation.scenes import Origins, traced
+from longbanana_nb.generation.seeds import call_seed
+from longbanana_nb.generation.tools import KEEP
+
+if TYPE_CHECKING:
+    from longbanana_nb.release import Case
+
+TRACE_TEXT = 4096  # bytes kept of a text in the transcript (SCHEMAS, trace.jsonl)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One picture to send and the id of the reference it shows; crops carry the id of the reference they were cut from."""
+
+    image: InputImage
+    reference_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What came of one image call: a checked picture, or an outcome with its reason."""
+
+    outcome: Outcome
+    reason: Reason | None = None
+    facts: PictureFacts | None = None
+
+
+class DrawingBoard:
+    """The picture in progress of one candidate: makes image calls, keeps every result as a step of the draft."""
+
+    def __init__(self, case: Case, backend: Backend, seed: int) -> None:
+        self.draft = Draft(outcome="no_image", size_asked=backend.capabilities.sizes[0])
+        self.origins = Origins(references={reference.sha256 for reference in case.inputs})
+        self._backend = backend
+        self._seed = seed
+
+    @property
+    def current(self) -> Step | None:
+        """The picture drawn last, or None."""
+        return self.draft.steps[-1] if self.draft.steps else None
+
+    def images_of_call(self, inputs: Sequence[Input], *, keep_current: bool) -> int:
+        """How many images a call would send."""
+        return len(inputs) + (1 if keep_current and self.current else 0)
+
+    @property
+    def capacity(self) -> int:
+        """How many images the model takes in one call."""
+        return self._backend.capabilities.references_per_call
+
+    def draw(self, prompt: str, inputs: Sequence[Input], *, keep_current: bool) -> Drawn:
+        """Make one image call: the carried picture first, then `inputs` in their order.
+
+        The caller has seen to it that the images fit the model's capacity.
+        """
+        parent = self.current if keep_current else None
+        if parent is not None and KEEP not in prompt:
+            prompt = f"{KEEP} {prompt}"
+        carried = (InputImage("carried", parent.image, parent.sha256),) if parent else ()
+        images = (*carried, *(one.image for one in inputs))
+        self.draft.image_calls += 1
+        call = self.draft.image_calls
+        request = ImageRequest(prompt, images, call_seed(self._seed, call), self._backend.capabilities.sizes[0])
+        for one in inputs:
+            if one.reference_id not in self.draft.sent:
+                self.draft.sent.append(one.reference_id)
+        started = time.monotonic()
+        result = self._backend.draw(request)
+        self.draft.usage.append(result.usage)
+        drawn = self._checked(result, call)
+        self._trace_call(request, drawn, result, time.monotonic() - started)
+        if drawn.facts is not None and result.image is not None:
+            self._keep_step(result, drawn.facts, call, request, parent, tuple(one.reference_id for one in inputs))
+        return drawn
+
+    def end(self, outcome: Outcome, reason: Reason | None = None) -> Draft:
+        """Close the draft: the current picture is the candidate if the outcome is "image"."""
+        self.draft.outcome, self.draft.reason = outcome, reason
+        if outcome == "image" and self.current is not None:
+            self.draft.image, self.draft.format = self.current.image, self.current.format
+            self.draft.scene = self.current.scene
+        return self.draft
+
+    def trace(self, actor: str, kind: str, name: str, text: str, *, images: Sequence[str] = (), seconds: float = 0.0) -> None:
+        """Add a line to the transcript; texts are cut at 4 KB, images are hashes."""
+        line: dict[str, Any] = {
+            "n": len(self.draft.trace) + 1,
+            "at": utc_now(),
+            "actor": actor,
+            "kind": kind,
+            "name": name,
+            "text": shortened(text),
+            "images": list(images),
+            "tokens": None,
+            "ms": round(1000 * seconds),
+        }
+        self.draft.trace.append(line)
+
+    def _checked(self, result: ImageResult, call: int) -> Drawn:
+        where = f"image call {call}"
+        if result.outcome != "image":
+            return Drawn(result.outcome, result.reason or Reason("no_reason_given", where, ""))
+        if result.image is None:
+            return Drawn("no_image", Reason("empty_image", where, "the model reported an image and gave none"))
+        try:
+            return Drawn("image", None, examine(result.image))
+        except NotAPictureError as error:
+            return Drawn("no_image" if error.code == "empty_image" else "failed", Reason(error.code, where, error.found))
+
+    def _keep_step(
+        self,
+        result: ImageResult,
+        facts: PictureFacts,
+        call: int,
+        request: ImageRequest,
+        parent: Step | None,
+        sent: tuple[str, ...],
+    ) -> None:
+        data = result.image or b""
+        digest = sha256_bytes(data)
+        scene: Scene | None = None
+        if result.scene is not None:
+            scene = traced(result.scene, digest, self.origins)
+            self.origins.pictures[digest] = scene
+        self.draft.steps.append(
+            Step(
+                n=call,
+                image=data,
+                sha256=digest,
+                format=facts.format,
+                parent_sha256=parent.sha256 if parent else None,
+                references_sent=sent,
+                prompt_sha256=sha256_bytes(request.prompt.encode()),
+                scene=scene,
+            )
+        )
+
+    def _trace_call(self, request: ImageRequest, drawn: Drawn, result: ImageResult, seconds: float) -> None:
+        self.trace("harness", "image_call", "prompt", request.prompt, images=[image.sha256 for image in request.images])
+        if drawn.facts is None:
+            reason = drawn.reason
+            self.trace("backend", "outcome", drawn.outcome, f"{reason.code}: {reason.raw}" if reason else "", seconds=seconds)
+            return
+        size = f"{drawn.facts.width} x {drawn.facts.height}"
+        asked = f"{request.size} x {request.size}"
+        text = f"{drawn.facts.format}, {size}" + ("" if size == asked else f"; asked for {asked}")
+        self.trace("backend", "outcome", "image", text, images=[sha256_bytes(result.image or b"")], seconds=seconds)
+
+
+def shortened(text: str) -> str:
+    """At most 4 KB of UTF-8, cut between characters."""
+    data = text.encode("utf-8", "replace")
+    return data[:TRACE_TEXT].decode("utf-8", "ignore")

@@ -1,0 +1,66 @@
+"""The table of harnesses: which there are, which version of each, and what is not there yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from longbanana_nb.errors import CallError
+from longbanana_nb.generation import floors, fp_direct, native
+from longbanana_nb.generation.contracts import Capabilities, Draft, Models
+
+if TYPE_CHECKING:
+    from longbanana_nb.release import Case
+    from longbanana_nb.runs import SystemSpec
+
+Harness = Callable[["Case", "SystemSpec", Models, int], Draft]
+Fitting = Callable[["SystemSpec", "Case", Capabilities], None]
+
+HARNESSES: dict[str, Harness] = {
+    "fp-direct": fp_direct.fp_direct,
+    "native": native.native,
+    "blank": floors.blank,
+    "single-reference": floors.single_reference,
+    "collage": floors.collage,
+    "words": floors.words,
+}
+# A version enters the hash of each system: raise it when the harness would leave another picture for the same case.
+VERSIONS: dict[str, str] = dict.fromkeys(HARNESSES, "1")
+FITTING: dict[str, Fitting] = {
+    "fp-direct": fp_direct.refuse_what_does_not_fit,
+    "native": native.refuse_what_does_not_fit,
+}
+NOT_THERE_YET: dict[str, str] = {
+    "pd-direct": "stages by the privileged graph",
+    "command": "your own program",
+    "openclaw": "the OpenClaw command line",
+    "opencode": "the OpenCode command line",
+    "hermes": "the Hermes command line",
+    "claude-code": "the Claude Code command line",
+    "codex": "the Codex command line",
+}
+WORKFLOWS = ("minimal",)
+WORKFLOWS_NOT_THERE_YET: dict[str, str] = {
+    "react": "evidence before drawing",
+    "plan-exec": "a plan and staged calls",
+    "reflect": "review and targeted repairs",
+    "rpr": "evidence, plan and review together",
+}
+
+
+def harness_of(spec: SystemSpec) -> Harness:
+    """The harness of a system, or CallError saying that it is not there yet and what to take instead."""
+    kind = spec.harness.kind
+    if kind == "imported":
+        raise CallError(f"system {spec.name!r}: imported candidates are not generated. Use import-candidates.")
+    if kind in NOT_THERE_YET:
+        raise CallError(
+            f"system {spec.name!r}: harness {kind!r} ({NOT_THERE_YET[kind]}) is not there yet. There are: "
+            f"{', '.join(HARNESSES)}; pictures made elsewhere come in by import-candidates."
+        )
+    if spec.workflow in WORKFLOWS_NOT_THERE_YET:
+        meaning = WORKFLOWS_NOT_THERE_YET[spec.workflow]
+        raise CallError(
+            f"system {spec.name!r}: workflow {spec.workflow!r} ({meaning}) is not there yet. There is: {', '.join(WORKFLOWS)}."
+        )
+    return HARNESSES[kind]
