@@ -66,12 +66,12 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call consumed; `cost_usd` is 0.0 where nothing is paid and None where the price is unknown."""
+    """What one call consumed; `cost_usd` is 0.0 where nothing is paid."""
 
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
-    cost_usd: float | None = 0.0
+    cost_usd: float = 0.0
     answered: str | None = None  # the model id the provider says it used
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from longbanana_nb.errors import WorkbenchError
 from longbanana_nb.files import sha256_bytes, utc_now
 from longbanana_nb.generation.contracts import (
     Backend,
@@ -66,6 +68,11 @@ class DrawingBoard:
         return len(inputs) + (1 if keep_current and self.current else 0)
 
     @property
+    def spent_usd(self) -> float:
+        """What the calls of this candidate have cost so far, agent and image calls together."""
+        return sum(usage.cost_usd for usage in self.draft.usage)
+
+    @property
     def capacity(self) -> int:
         """How many images the model takes in one call."""
         return self._backend.capabilities.references_per_call
@@ -87,7 +94,7 @@ class DrawingBoard:
             if one.reference_id not in self.draft.sent:
                 self.draft.sent.append(one.reference_id)
         started = time.monotonic()
-        result = self._backend.draw(request)
+        result = self._asked(request, call)
         self.draft.usage.append(result.usage)
         drawn = self._checked(result, call)
         self._trace_call(request, drawn, result, time.monotonic() - started)
@@ -117,6 +124,15 @@ class DrawingBoard:
             "ms": round(1000 * seconds),
         }
         self.draft.trace.append(line)
+
+    def _asked(self, request: ImageRequest, call: int) -> ImageResult:
+        """The model's answer; an exception in its code is an outcome of this candidate, with the end of the traceback."""
+        try:
+            return self._backend.draw(request)
+        except WorkbenchError:
+            raise
+        except Exception:
+            return ImageResult("failed", reason=Reason("backend_exception", f"image call {call}", traceback.format_exc()[-2000:]))
 
     def _checked(self, result: ImageResult, call: int) -> Drawn:
         where = f"image call {call}"

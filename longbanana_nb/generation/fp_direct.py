@@ -1,7 +1,7 @@
 """FP-Direct: a window slides over the references in contract order, full prompt each time, last picture carried on.
 
-Each call sends, in this order: the picture so far (from the second window on, if `carry_last`), the background (if the case has one
-and `background` is "first"), the window's references. The candidate is the picture of the last window. A window without a picture
+Each call sends, in this order: the picture so far (from the second window on, if `carry_last`), the background (if any, and
+`background` is "first"), the window's references. The candidate is the picture of the last window. A window without a picture
 ends the case with that window's outcome; what was drawn before is kept as steps.
 Source: DESIGN 8; LongBanana's FP-Direct slides a window of 8 over the inventory with the full prompt.
 """
@@ -54,7 +54,8 @@ def refuse_what_does_not_fit(spec: SystemSpec, case: Case, capabilities: Capabil
         advice = f"Set references.size to {room} or less" if room > 0 else "Choose a backend that takes more images"
         raise CallError(
             f"system {spec.name!r}, case {case.case_id!r}: a call would send {needed} images ({largest} references + "
-            f"{background} background + {carried} carried picture); the backend takes {capabilities.references_per_call}. {advice}."
+            f"{background} background + {carried} carried picture); "
+            f"the backend takes {capabilities.references_per_call}. {advice}."
         )
 
 
@@ -74,6 +75,8 @@ def fp_direct(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
             return board.end("budget", Reason("max_image_calls", where, f"{most} image calls were allowed"))
         if ends is not None and time.monotonic() >= ends:
             return board.end("timeout", Reason("timeout", where, f"{spec.harness.timeout_s:g} s were allowed for the case"))
+        if (dollars := spec.limits.max_usd_per_case) is not None and board.spent_usd >= dollars > 0:
+            return board.end("budget", Reason("max_usd_per_case", where, f"${dollars:g} were allowed for the case"))
         first = (case.background,) if case.background is not None and policy.background == "first" else ()
         inputs = [Input(input_image(reference), reference.id) for reference in (*first, *part)]
         drawn = board.draw(case.prompt, inputs, keep_current=policy.carry_last)

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from PIL import Image, ImageFont
 
 # The commonest English function words and the verbs of instruction; fixed, because it is part of what the floor is.
-_STOPPED = """a about all also an and any are as at be been both but by can do does each every few for from had has have he her his how i
+_STOPPED = """
+    a about all also an and any are as at be been both but by can do does each every few for from had has have he her his how i
     if in into is it its itself just may me more most much must my no nor not of off on once one only onto or other our out over
     own same shall she should show shown shows so some such than that the their them then there these they this those through to
     too under until up upon use very was we were what when where which while who whose will with within would you your

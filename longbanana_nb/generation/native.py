@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from typing import TYPE_CHECKING
 
-from longbanana_nb.errors import CallError
+from longbanana_nb.errors import CallError, WorkbenchError
 from longbanana_nb.generation.contracts import (
     Action,
+    AgentModel,
     Capabilities,
     Draft,
     Finish,
@@ -69,8 +71,10 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
             image_calls_left=workspace.image_calls_left,
             seed=seed,
         )
+        if (most := spec.limits.max_usd_per_case) is not None and board.spent_usd >= most > 0:
+            return board.end("budget", Reason("max_usd_per_case", f"turn {number}", f"${most:g} were allowed for the case"))
         started = time.monotonic()
-        action = agent.next(turn)
+        action = _asked(agent, turn)
         board.draft.agent_calls += 1
         board.draft.usage.append(action.usage)
         board.draft.workflow = {"rounds": number}
@@ -83,6 +87,16 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
         _trace_result(board, result)
         results.append(result)
     return board.end("budget", Reason("max_turns", f"turn {turns}", f"{turns} turns were allowed and the agent did not finish"))
+
+
+def _asked(agent: AgentModel, turn: Turn) -> Action:
+    """The agent model's action; an exception in its code is an outcome of this candidate, with the end of the traceback."""
+    try:
+        return agent.next(turn)
+    except WorkbenchError:
+        raise
+    except Exception:
+        return Stop("failed", Reason("agent_exception", f"turn {turn.number}", traceback.format_exc()[-2000:]))
 
 
 def _finished(board: DrawingBoard, results: list[ToolResult], turn: int) -> Draft:

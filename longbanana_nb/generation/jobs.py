@@ -1,0 +1,73 @@
+"""One candidate to make, as it travels to a worker process, and what comes back."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.errors import CallError
+from longbanana_nb.files import utc_now
+from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Draft, ModelChoice, Models
+from longbanana_nb.generation.harnesses import harness_of
+from longbanana_nb.generation.images import PictureFacts, examine
+
+if TYPE_CHECKING:
+    from longbanana_nb.release import Case
+    from longbanana_nb.runs import SystemSpec
+    from longbanana_nb.runs.system_spec import ModelSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One (system, case, sample). Factories are top-level callables or "module:callable", so that the job can be pickled."""
+
+    case: Case
+    spec: SystemSpec
+    sample: int
+    attempt: int  # from 1
+    seed: int
+    backend: BackendFactory | str | None
+    agent: AgentFactory | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A draft with the facts of its image and the time it took."""
+
+    draft: Draft
+    facts: PictureFacts | None
+    started_at: str
+    ended_at: str
+
+
+def carry_out(job: Job) -> Made:
+    """Run the job's harness. It writes nothing: the owner of the run does."""
+    started = utc_now()
+    models = Models(
+        backend=resolve(job.backend)(choice(job.spec.backend)) if job.backend is not None and job.spec.backend else None,
+        agent=resolve(job.agent)(choice(job.spec.agent_model)) if job.agent is not None and job.spec.agent_model else None,
+    )
+    draft = harness_of(job.spec)(job.case, job.spec, models, job.seed)
+    facts = examine(draft.image, least_edge=1) if draft.image is not None else None
+    return Made(draft, facts, started, utc_now())
+
+
+def choice(model: ModelSpec) -> ModelChoice:
+    """The part of a system that a factory needs."""
+    return ModelChoice(provider=model.provider, id=model.id, route=model.route, params=dict(model.params))
+
+
+def resolve(factory: Callable[[ModelChoice], Any] | str) -> Callable[[ModelChoice], Any]:
+    """A factory as a callable; "module:callable" is imported."""
+    if not isinstance(factory, str):
+        return factory
+    module, colon, name = factory.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name) if colon and name else None
+    except (ImportError, AttributeError) as error:
+        raise CallError(f"The model factory {factory!r} cannot be imported: {error}. Expected 'module:callable'.") from None
+    if not callable(found):
+        raise CallError(f"The model factory {factory!r} is not 'module:callable'. Correct it.")
+    return found  # type: ignore[no-any-return]
