@@ -1,0 +1,199 @@
+"""An experiment: which release, cases, systems and judges, under which limits, into which run folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from longbanana_nb.errors import CallError, Fault
+from longbanana_nb.names import nearest
+from longbanana_nb.paths import presets_folder
+from longbanana_nb.runs.judge_spec import JudgeSpec
+from longbanana_nb.runs.places import Places
+from longbanana_nb.runs.shapes import StrictShape, try_shape
+from longbanana_nb.runs.strict_yaml import read_yaml
+from longbanana_nb.runs.system_spec import FLOORS, Count, Dollars, Seconds, SystemSpec, floor_system
+
+DEMO_RELEASE = "demo_v1"
+Share = Annotated[float, Field(ge=0, le=1)]
+Use = Literal["judge", "off"]
+
+
+class Floors(StrictShape):
+    """Which floors are made and judged. Without word, the two that show what an empty picture and one reference earn."""
+
+    blank: Use = "judge"
+    single_reference: Use = Field(default="judge", alias="single-reference")
+    collage: Use = "off"
+    words: Use = "off"
+
+    @field_validator("blank", "single_reference", "collage", "words", mode="before")
+    @classmethod
+    def _unquoted_off(cls, value: Any) -> Any:
+        """YAML reads an unquoted `off` as false; here it can mean nothing else."""
+        return "off" if value is False else value
+
+
+class Limits(StrictShape):
+    """What the whole experiment may take; `timeout_s` is per provider request, null is no limit."""
+
+    max_usd: Dollars | None = None
+    concurrency: Count = 16
+    timeout_s: Seconds = 900
+    max_inflight_mb: Annotated[float, Field(gt=0)] = 200
+
+
+class Analysis(StrictShape):
+    """How the verdicts are to be scored, declared before they are."""
+
+    missing: Literal["delivered", "zero"] = "delivered"
+    min_case_coverage: Share = 0
+    weights: str = "uniform-v1"
+    threshold: Annotated[float, Field(ge=0, le=100)] = 70
+    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    seed: int = 1
+    compare: Annotated[tuple[Annotated[tuple[str, str], Field(strict=False)], ...], Field(strict=False)] = ()
+    claims: str | None = None
+
+
+class CaseSample(StrictShape):
+    """So many cases a category, drawn with a seed."""
+
+    per_category: Count
+    seed: int = 0
+
+
+class ExperimentFile(StrictShape):
+    """The file as written; systems and judges are paths or mappings and are read one by one."""
+
+    schema_: Literal["lb.experiment.v1"] = Field(alias="schema")
+    run: str
+    release: str
+    cases: Any = "all"
+    systems: list[Any] = Field(default_factory=list)
+    judges: list[Any] = Field(default_factory=list)
+    floors: Floors = Floors()
+    reuse: list[str] = Field(default_factory=list)
+    limits: Limits = Limits()
+    analysis: Analysis = Analysis()
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """An experiment with its paths resolved. `release` is a path, or "demo_v1" for the embedded release."""
+
+    path: Path
+    run: Path
+    release: Path | Literal["demo_v1"]
+    cases: Literal["all"] | CaseSample | tuple[str, ...]
+    systems: tuple[SystemSpec, ...]
+    judges: tuple[JudgeSpec, ...]
+    floors: Floors
+    reuse: tuple[Path, ...]
+    limits: Limits
+    analysis: Analysis
+
+    def floor_systems(self) -> tuple[SystemSpec, ...]:
+        """The floors that are to be judged, as systems of the same name, in fixed order."""
+        uses = self.floors.model_dump(by_alias=True)
+        return tuple(floor_system(kind) for kind in FLOORS if uses[kind] == "judge")
+
+    def all_systems(self) -> tuple[SystemSpec, ...]:
+        """The systems, then the floors."""
+        return (*self.systems, *self.floor_systems())
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """Read an experiment file and everything it names.
+
+    Paths in it are relative to the file; `presets/...` means the shipped presets, for `path` too where no such file
+    exists; `${DATASET_MANIFEST}` as the whole release stands for that variable, and no other substitution exists.
+
+    Raises:
+        CallError: with every fault of the file and of the systems and judges it names.
+    """
+    file = _experiment_file(Path(path))
+    value = read_yaml(file)
+    raw, faults = try_shape(ExperimentFile, value, str(file))
+    places = Places(file, faults)
+    written = value if isinstance(value, dict) else {}
+    systems = places.read_each(SystemSpec, "systems", written.get("systems"))
+    judges = places.read_each(JudgeSpec, "judges", written.get("judges"))
+    cases = _cases(written.get("cases", "all"), file, faults)
+    if raw is None:
+        raise CallError(f"{file} cannot be used as written.", faults)
+    release = DEMO_RELEASE if raw.release == DEMO_RELEASE else places.release(raw.release)
+    experiment = Experiment(
+        path=file,
+        run=places.resolve("run", raw.run),
+        release=release,  # type: ignore[arg-type]  # a Path or the one token
+        cases=cases,
+        systems=systems,
+        judges=judges,
+        floors=raw.floors,
+        reuse=tuple(places.resolve(f"reuse[{i}]", text) for i, text in enumerate(raw.reuse)),
+        limits=raw.limits,
+        analysis=_with_claims(raw.analysis, places),
+    )
+    faults += _name_faults(file, experiment) if not faults else []
+    if faults:
+        raise CallError(f"{file} cannot be used as written.", faults)
+    return experiment
+
+
+def _with_claims(analysis: Analysis, places: Places) -> Analysis:
+    if analysis.claims is None:
+        return analysis
+    return analysis.model_copy(update={"claims": str(places.resolve("analysis.claims", analysis.claims))})
+
+
+def _experiment_file(path: Path) -> Path:
+    preset = presets_folder().joinpath(*path.parts[1:])
+    if not path.exists() and path.parts[:1] == ("presets",) and preset.is_file():
+        return preset
+    return path.absolute()
+
+
+def _cases(value: Any, file: Path, faults: list[Fault]) -> Literal["all"] | CaseSample | tuple[str, ...]:
+    """The selection as written: "all", a sample, or ids; what is wrong with it is added to `faults`."""
+    where = f"{file} cases"
+    if value == "all":
+        return "all"
+    if isinstance(value, dict):
+        sample, found = try_shape(CaseSample, value, where)
+        faults += found
+        return sample or "all"
+    if not isinstance(value, list) or not value:
+        faults.append(Fault(where, "cases", repr(value), "all, {per_category: n, seed: n}, or a list of ids", "Choose one."))
+        return "all"
+    for i, case_id in enumerate(value):
+        if not isinstance(case_id, str):
+            found_text = f"{case_id!r} ({type(case_id).__name__})"
+            faults.append(Fault(f"{where}[{i}]", "not_text", found_text, "a text", "Put it in quotes."))
+        elif case_id in value[:i]:
+            faults.append(Fault(f"{where}[{i}]", "duplicate", f"{case_id!r} again", "each id once", "Remove one."))
+    return tuple(case_id for case_id in value if isinstance(case_id, str))
+
+
+def _name_faults(file: Path, experiment: Experiment) -> list[Fault]:
+    """Names given twice (but for case), floors' names taken by systems, and contrasts of systems that are not there."""
+    systems = [spec.name for spec in experiment.all_systems()]
+    faults = []
+    for kind, names in (("systems", systems), ("judges", [spec.name for spec in experiment.judges])):
+        repeated = sorted({name for name in names if [other.lower() for other in names].count(name.lower()) > 1})
+        faults += [
+            Fault(f"{file} {kind}", "duplicate_name", f"{name!r} more than once", "a name of its own for each", "Rename one.")
+            for name in repeated
+        ]
+    for i, pair in enumerate(experiment.analysis.compare):
+        for name in pair:
+            if name not in systems:
+                near = nearest(name, systems)
+                fix = f"Did you mean {near!r}?" if near else f"Choose from {', '.join(systems)}."
+                faults.append(Fault(f"{file} analysis.compare[{i}]", "unknown_system", repr(name), "a system above", fix))
+        if pair[0] == pair[1]:
+            faults.append(Fault(f"{file} analysis.compare[{i}]", "same_system", repr(pair), "two systems", "Name another."))
+    return faults

@@ -1,0 +1,161 @@
+"""The verdict grid: every answer that should exist, with its state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.names import case_of_folder
+from longbanana_nb.runs.judgments import Verdict
+from longbanana_nb.runs.plan import PlannedCheck
+from longbanana_nb.runs.records import Record
+from longbanana_nb.runs.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "judge", "system", "case_id", "category", "sample", "judge_sample", "check_id", "dimension", "polarity",
+    "dimension_source", "state", "label", "invalid", "outcome", "candidate_sha256", "check_sha256", "simulated",
+)  # fmt: skip
+_TYPES = {"sample": "int64", "judge_sample": "int64", "label": "Int64", "simulated": "bool"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """One judge on one system and case: what is asked, and what the current hashes are."""
+
+    judge: str
+    judge_sha256: str
+    judge_samples: int
+    system: str
+    case_id: str
+    records: tuple[Record | None, ...]  # by sample
+    simulated: bool
+
+
+def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequence[str] | None = None) -> pd.DataFrame:
+    """Lay the answers over everything that should exist: judges x systems x planned cases x samples x checks.
+
+    Args:
+        judges: names of judges to take; None takes all of the run, in its order. So for `systems`.
+
+    Returns:
+        One row per (judge, system, case_id, sample, judge_sample, check_id). Ids and words have pandas' text type, missing
+        ones are NaN. `label` is Int64: 0, 1 or 2 where `state` is "valid", <NA> elsewhere. States: `valid`; `invalid` (the
+        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text or judge hash);
+        `no_candidate` (`outcome` says what there is instead, missing where nothing was made). `simulated` is true where the
+        system, its candidate or the judge is. Of several answers the newest valid one with the current hashes counts, else
+        the newest invalid one. Answers outside the plan are not in it; see `leftovers`.
+
+    Raises:
+        DataError: where the run has no plan or a journal cannot be read.
+    """
+    import pandas as pd
+
+    checks = _checks_by_case(run)
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for block in _blocks(run, list(checks), judges, systems):
+        verdicts = run.judgments(block.judge, block.system, block.case_id).verdicts()
+        for row in _rows(block, checks[block.case_id], verdicts):
+            for name, value in zip(COLUMNS, row, strict=True):
+                columns[name].append(value)
+    return pd.DataFrame({name: pd.Series(values, dtype=_TYPES.get(name, "str")) for name, values in columns.items()})
+
+
+def _checks_by_case(run: Run) -> dict[str, list[PlannedCheck]]:
+    by_case: dict[str, list[PlannedCheck]] = {case.case_id: [] for case in run.cases()}
+    for check in run.checks():
+        by_case[check.case_id].append(check)
+    return by_case
+
+
+def _blocks(run: Run, case_ids: list[str], judges: Sequence[str] | None, systems: Sequence[str] | None) -> Iterator[_Block]:
+    candidates = {
+        (system, case_id): tuple(
+            current_record(run, system, case_id, sample) for sample in range(run.systems[system].system().samples)
+        )
+        for system in (run.systems if systems is None else systems)
+        for case_id in case_ids
+    }
+    for judge in run.judges if judges is None else judges:
+        entry = run.judges[judge]
+        samples = entry.judge().samples
+        for (system, case_id), records in candidates.items():
+            simulated = entry.simulated or run.systems[system].simulated
+            yield _Block(judge, entry.sha256, samples, system, case_id, records, simulated)
+
+
+def current_record(run: Run, system: str, case_id: str, sample: int) -> Record | None:
+    """The finished candidate of a system as it is now; one with another system hash does not belong to it."""
+    record = run.candidate(system, case_id, sample).record()
+    return record if record is not None and record.system_sha256 == run.systems[system].sha256 else None
+
+
+def _rows(block: _Block, checks: list[PlannedCheck], verdicts: list[Verdict]) -> Iterator[tuple[Any, ...]]:
+    answers: dict[tuple[int, int, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        answers.setdefault(verdict.unit, []).append(verdict)
+    for sample, record in enumerate(block.records):
+        sha256 = record.image.sha256 if record is not None and record.image is not None else None
+        outcome = record.outcome if record is not None else None
+        simulated = block.simulated or (record is not None and record.simulated)
+        for judge_sample in range(block.judge_samples):
+            for check in checks:
+                given = answers.get((sample, judge_sample, check.check_id), ())
+                state, label, invalid = _state(given, block.judge_sha256, sha256, check.check_sha256)
+                yield (
+                    block.judge, block.system, block.case_id, check.category, sample, judge_sample, check.check_id,
+                    check.dimension, check.polarity, check.dimension_source, state, label, invalid, outcome, sha256,
+                    check.check_sha256, simulated,
+                )  # fmt: skip
+
+
+def _state(
+    given: Sequence[Verdict], judge_sha256: str, candidate_sha256: str | None, check_sha256: str
+) -> tuple[str, int | None, str | None]:
+    """State, label and invalid reason of one unit, from its answers in the order they were given."""
+    if candidate_sha256 is None:
+        return "no_candidate", None, None
+    current = (judge_sha256, candidate_sha256, check_sha256)
+    newest_invalid = None
+    for verdict in reversed(given):
+        if (verdict.judge_sha256, verdict.candidate_sha256, verdict.check_sha256) != current:
+            continue
+        if verdict.label is not None:
+            return "valid", verdict.label, None
+        newest_invalid = newest_invalid or verdict.invalid
+    if newest_invalid is not None:
+        return "invalid", None, newest_invalid
+    return ("stale" if given else "not_asked"), None, None
+
+
+def leftovers(run: Run) -> list[str]:
+    """What lies in the run and is not planned: candidates and answers of other systems, judges, cases, samples and checks.
+
+    One sentence each, with the path inside the run; none of it enters a grid.
+    """
+    checks = {case_id: {check.check_id for check in rows} for case_id, rows in _checks_by_case(run).items()}
+    samples = {name: entry.system().samples for name, entry in run.systems.items()}
+    found = []
+    for folder in sorted(run.path.glob("candidates/*/*/s*")):
+        system, case_id = folder.parent.parent.name, case_of_folder(folder.parent.name)
+        planned = system in samples and case_id in checks and folder.name in {f"s{n}" for n in range(samples[system])}
+        found += [] if planned else [f"{folder.relative_to(run.path).as_posix()}: a candidate that is not planned"]
+    for path in sorted(run.path.glob("judgments/*/*/*.jsonl")):
+        judge, system, case_id = path.parent.parent.name, path.parent.name, case_of_folder(path.stem)
+        where = path.relative_to(run.path).as_posix()
+        if judge not in run.judges or system not in samples or case_id not in checks:
+            found.append(f"{where}: answers that are not planned")
+            continue
+        judge_samples = run.judges[judge].judge().samples
+        planned_units = (range(samples[system]), range(judge_samples), checks[case_id])
+        stray = Counter(v.check_id for v in run.judgments(judge, system, case_id).verdicts() if not _is_planned(v, planned_units))
+        found += [f"{where}: {n} answers to {check_id!r} that are not planned" for check_id, n in sorted(stray.items())]
+    return found
+
+
+def _is_planned(verdict: Verdict, planned: tuple[range, range, set[str]]) -> bool:
+    return all(part in known for part, known in zip(verdict.unit, planned, strict=True))
