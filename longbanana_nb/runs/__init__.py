@@ -1,0 +1,98 @@
+"""What happened: experiments, identity, the run folder, journals, the verdict grid, the pool, reuse, merge and verify."""
+
+from longbanana_nb.runs.experiment import DEMO_RELEASE, Analysis, CaseSample, Experiment, Floors, Limits, load_experiment
+from longbanana_nb.runs.grid import current_record, leftovers, verdict_grid
+from longbanana_nb.runs.identity import judge_sha256, judgment_key, system_sha256
+from longbanana_nb.runs.interrupts import Stop, graceful_stop
+from longbanana_nb.runs.journal import Journal
+from longbanana_nb.runs.judge_spec import JudgeSpec, parse_judge
+from longbanana_nb.runs.judgments import INVALID_REASONS, Evidence, EvidenceImage, ImageSent, Judgment, JudgmentJournal, Verdict
+from longbanana_nb.runs.ledger import Budget, Ledger, Spent, spent_in
+from longbanana_nb.runs.meta import Entry, RunMeta
+from longbanana_nb.runs.pool import Failure, each
+from longbanana_nb.runs.progress import progress_bar
+from longbanana_nb.runs.records import (
+    OUTCOMES,
+    CallCounts,
+    ImageFacts,
+    ModelUsed,
+    Reason,
+    Record,
+    ReferencesUsed,
+    Step,
+    Tokens,
+    WorkflowFacts,
+)
+from longbanana_nb.runs.run import Run, create_run, open_run
+from longbanana_nb.runs.selection import select_cases
+from longbanana_nb.runs.slots import CandidateSlot
+from longbanana_nb.runs.system_spec import (
+    FLOORS,
+    HARNESS_KINDS,
+    BackendSpec,
+    HarnessSpec,
+    ModelSpec,
+    SystemSpec,
+    floor_system,
+    parse_system,
+)
+
+__all__ = [
+    "DEMO_RELEASE",
+    "FLOORS",
+    "HARNESS_KINDS",
+    "INVALID_REASONS",
+    "OUTCOMES",
+    "Analysis",
+    "BackendSpec",
+    "Budget",
+    "CallCounts",
+    "CandidateSlot",
+    "CaseSample",
+    "Entry",
+    "Evidence",
+    "EvidenceImage",
+    "Experiment",
+    "Failure",
+    "Floors",
+    "HarnessSpec",
+    "ImageFacts",
+    "ImageSent",
+    "Journal",
+    "JudgeSpec",
+    "Judgment",
+    "JudgmentJournal",
+    "Ledger",
+    "Limits",
+    "ModelSpec",
+    "ModelUsed",
+    "Reason",
+    "Record",
+    "ReferencesUsed",
+    "Run",
+    "RunMeta",
+    "Spent",
+    "Step",
+    "Stop",
+    "SystemSpec",
+    "Tokens",
+    "Verdict",
+    "WorkflowFacts",
+    "create_run",
+    "current_record",
+    "each",
+    "floor_system",
+    "graceful_stop",
+    "judge_sha256",
+    "judgment_key",
+    "leftovers",
+    "load_experiment",
+    "open_run",
+    "parse_judge",
+    "parse_system",
+    "progress_bar",
+    "select_cases",
+    "spent_in",
+    "system_sha256",
+    "verdict_grid",
+]

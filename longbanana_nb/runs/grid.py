@@ -73,19 +73,18 @@ def _checks_by_case(run: Run) -> dict[str, list[PlannedCheck]]:
 
 
 def _blocks(run: Run, case_ids: list[str], judges: Sequence[str] | None, systems: Sequence[str] | None) -> Iterator[_Block]:
+    samples = {system: run.systems[system].system().samples for system in (run.systems if systems is None else systems)}
     candidates = {
-        (system, case_id): tuple(
-            current_record(run, system, case_id, sample) for sample in range(run.systems[system].system().samples)
-        )
-        for system in (run.systems if systems is None else systems)
+        (system, case_id): tuple(current_record(run, system, case_id, sample) for sample in range(samples[system]))
+        for system in samples
         for case_id in case_ids
     }
     for judge in run.judges if judges is None else judges:
         entry = run.judges[judge]
-        samples = entry.judge().samples
+        judge_samples = entry.judge().samples
         for (system, case_id), records in candidates.items():
             simulated = entry.simulated or run.systems[system].simulated
-            yield _Block(judge, entry.sha256, samples, system, case_id, records, simulated)
+            yield _Block(judge, entry.sha256, judge_samples, system, case_id, records, simulated)
 
 
 def current_record(run: Run, system: str, case_id: str, sample: int) -> Record | None:

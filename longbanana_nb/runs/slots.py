@@ -87,7 +87,7 @@ class CandidateSlot:
         self.folder.mkdir(parents=True, exist_ok=True)
         current = self.folder / RECORD
         if current.exists():
-            os.replace(current, self.folder / f"record.attempt-{read_record(current).attempt}.json")
+            current.replace(self.folder / f"record.attempt-{read_record(current).attempt}.json")
             sync_folder(self.folder)
         for path in self.folder.iterdir():
             if path.name == CALLS or path.name.startswith("record.attempt-"):
