@@ -1,1 +1,55 @@
 """Candidates: how a case becomes an image, or a recorded outcome without one."""
+
+from longbanana_nb.generation.contracts import (
+    Action,
+    AgentModel,
+    Backend,
+    Capabilities,
+    Draft,
+    Finish,
+    ImageRequest,
+    ImageResult,
+    InputImage,
+    ListedReference,
+    ModelChoice,
+    Models,
+    Reason,
+    SeenImage,
+    Step,
+    Stop,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
+from longbanana_nb.generation.engine import generate_run
+from longbanana_nb.generation.harnesses import HARNESSES
+from longbanana_nb.generation.importing import import_candidates
+from longbanana_nb.generation.summary import Summary
+
+__all__ = [
+    "HARNESSES",
+    "Action",
+    "AgentModel",
+    "Backend",
+    "Capabilities",
+    "Draft",
+    "Finish",
+    "ImageRequest",
+    "ImageResult",
+    "InputImage",
+    "ListedReference",
+    "ModelChoice",
+    "Models",
+    "Reason",
+    "SeenImage",
+    "Step",
+    "Stop",
+    "Summary",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "Usage",
+    "generate_run",
+    "import_candidates",
+]

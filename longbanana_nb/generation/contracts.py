@@ -251,6 +251,7 @@ class Draft:
     agent_calls: int = 0
     image_calls: int = 0
     usage: list[Usage] = field(default_factory=list)
+    answered: dict[str, str] = field(default_factory=dict)  # "backend" and "agent": how the model named itself
     trace: list[dict[str, Any]] = field(default_factory=list)
     workflow: dict[str, Any] = field(default_factory=dict)
     scene: Scene | None = None  # of the final image

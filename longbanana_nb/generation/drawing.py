@@ -20,6 +20,7 @@ from longbanana_nb.generation.contracts import (
     Reason,
     Scene,
     Step,
+    Usage,
 )
 from longbanana_nb.generation.images import NotAPictureError, PictureFacts, examine
 from longbanana_nb.generation.scenes import Origins, traced
@@ -95,12 +96,18 @@ class DrawingBoard:
                 self.draft.sent.append(one.reference_id)
         started = time.monotonic()
         result = self._asked(request, call)
-        self.draft.usage.append(result.usage)
+        self.count("backend", result.usage)
         drawn = self._checked(result, call)
         self._trace_call(request, drawn, result, time.monotonic() - started)
         if drawn.facts is not None and result.image is not None:
             self._keep_step(result, drawn.facts, call, request, parent, tuple(one.reference_id for one in inputs))
         return drawn
+
+    def count(self, role: str, usage: Usage) -> None:
+        """Add what a call of the "backend" or the "agent" consumed."""
+        self.draft.usage.append(usage)
+        if usage.answered is not None:
+            self.draft.answered[role] = usage.answered
 
     def end(self, outcome: Outcome, reason: Reason | None = None) -> Draft:
         """Close the draft: the current picture is the candidate if the outcome is "image"."""

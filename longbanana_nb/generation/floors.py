@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from longbanana_nb.files import sha256_bytes
-from longbanana_nb.generation.contracts import Draft, Models, Reason, Scene, Step
+from longbanana_nb.generation.contracts import Draft, Models, Reason, Scene
 from longbanana_nb.generation.images import examine
 from longbanana_nb.generation.inventory import reference_bytes, reference_picture
 from longbanana_nb.generation.lettering import written
@@ -76,12 +76,11 @@ def words(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
 
 
 def _draft(data: bytes, scene: Scene, used: tuple[str, ...]) -> Draft:
-    """A draft whose one step is the picture; the references it shows count as sent, for they reached the picture."""
+    """A draft without steps; the references it shows count as sent, for they reached the picture."""
     digest = sha256_bytes(data)
     form = examine(data, least_edge=1).format
     scene = {**scene, "image_sha256": digest}
-    step = Step(1, data, digest, form, None, used, sha256_bytes(b""), scene)
-    return Draft("image", image=data, format=form, steps=[step], sent=list(used), scene=scene)
+    return Draft("image", image=data, format=form, sent=list(used), scene=scene)
 
 
 def _paste(sheet: Image.Image, picture: Image.Image, corner: tuple[int, int]) -> tuple[float, float, float, float]:

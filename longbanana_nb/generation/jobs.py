@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.errors import CallError
+from longbanana_nb.errors import CallError, Fault, WorkbenchError
 from longbanana_nb.files import utc_now
 from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Draft, ModelChoice, Models
 from longbanana_nb.generation.harnesses import harness_of
@@ -42,8 +42,23 @@ class Made:
     ended_at: str
 
 
-def carry_out(job: Job) -> Made:
-    """Run the job's harness. It writes nothing: the owner of the run does."""
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A job that a person has to look at before it can be done: a damaged release, a call that cannot be made as written."""
+
+    text: str
+    faults: tuple[Fault, ...]
+
+
+def carry_out(job: Job) -> Made | Refused:
+    """Run the job's harness. It writes nothing: the owner of the run does. WorkbenchErrors come back as values."""
+    try:
+        return _made(job)
+    except WorkbenchError as error:
+        return Refused(str(error), error.faults)
+
+
+def _made(job: Job) -> Made:
     started = utc_now()
     models = Models(
         backend=resolve(job.backend)(choice(job.spec.backend)) if job.backend is not None and job.spec.backend else None,

@@ -76,7 +76,7 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
         started = time.monotonic()
         action = _asked(agent, turn)
         board.draft.agent_calls += 1
-        board.draft.usage.append(action.usage)
+        board.count("agent", action.usage)
         board.draft.workflow = {"rounds": number}
         _trace_action(board, action, time.monotonic() - started)
         if isinstance(action, Stop):

@@ -1,0 +1,184 @@
+"""Generation of a run: every (system, case, sample) without a finished record becomes a job; the owner writes what comes back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
+from longbanana_nb.generation.contracts import Reason
+from longbanana_nb.generation.jobs import Job, Made, Refused, carry_out
+from longbanana_nb.generation.keeping import keep, without_image
+from longbanana_nb.generation.prepare import Factories, Prepared, prepare
+from longbanana_nb.generation.seeds import case_seed
+from longbanana_nb.generation.summary import Summary
+from longbanana_nb.names import nearest
+from longbanana_nb.runs import Failure, each, graceful_stop
+
+if TYPE_CHECKING:
+    from longbanana_nb.release import Case, Release
+    from longbanana_nb.runs import Record, Run, SystemSpec
+    from longbanana_nb.runs.experiment import Limits
+
+TRANSIENT = frozenset({"rate_limited", "overloaded", "transport"})  # reasons of "failed" that another attempt may overcome
+MOST_ATTEMPTS = 3  # of a candidate that failed for a transient reason
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a generation runs: processes, a budget in dollars, earlier runs to take candidates from."""
+
+    workers: int
+    max_usd: float | None = None
+    reuse: tuple[Run, ...] = ()
+
+
+def generate_run(
+    run: Run,
+    release: Release,
+    systems: Sequence[SystemSpec],
+    *,
+    backends: Factories,
+    agents: Factories,
+    case_ids: Iterable[str] | None = None,
+    limits: Limits | None = None,
+    workers: int | None = None,
+    reuse: Iterable[Run] = (),
+) -> Summary:
+    """Make every candidate that is missing; finished ones are left alone, whatever their outcome.
+
+    Made again, with the next attempt number: candidates whose outcome is "interrupted", and those that "failed" for a transient
+    reason (rate limit, overload, transport), up to three attempts. `imported` systems are passed over.
+
+    Args:
+        backends, agents: factories by provider, each a top-level callable or "module:callable" taking a ModelChoice.
+        case_ids: the selection; None takes all cases of the release.
+        limits: of the experiment; `max_usd` stops handing out work once that much was spent in this run.
+        workers: processes; None takes one a processor.
+        reuse: earlier runs; a finished candidate of the same system hash, case inputs and sample is copied instead of made.
+
+    Raises:
+        CallError: before anything is made, naming every system that cannot run and every unknown case.
+        DataError: at the end, where a reference proved damaged or a name stands for another system in this run.
+        Incomplete: after an interruption, or when the budget is used up; what was made is kept.
+    """
+    cases = _chosen(release, case_ids)
+    made_here = [spec for spec in systems if spec.harness.kind != "imported"]
+    prepared = prepare(made_here, cases, backends=backends, agents=agents)
+    settings = Settings(workers or processors(), limits.max_usd if limits is not None else None, tuple(reuse))
+    summary = Summary()
+    with run.owner():
+        for system in prepared:
+            run.add_system(system.spec, system.sha256, versions=system.versions, simulated=system.simulated)
+        jobs = list(_missing(run, prepared, cases, summary))
+        _make(run, prepared, jobs, settings, summary)
+    return summary
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def needs_making(record: Record | None) -> bool:
+    """Whether a candidate is missing, was interrupted, or failed for a reason that another attempt may overcome."""
+    if record is None or record.outcome == "interrupted":
+        return True
+    transient = record.outcome == "failed" and record.reason is not None and record.reason.code in TRANSIENT
+    return transient and record.attempt < MOST_ATTEMPTS
+
+
+def _chosen(release: Release, case_ids: Iterable[str] | None) -> list[Case]:
+    """The chosen cases in the release's order."""
+    if case_ids is None:
+        return list(release.cases.values())
+    wanted = list(case_ids)
+    faults = []
+    for case_id in wanted:
+        if case_id not in release.cases:
+            near = nearest(str(case_id), release.cases)
+            fix = f"Did you mean {near!r}?" if near else "Correct it; ids are texts, in quotes."
+            faults.append(Fault("case_ids", "unknown_case", repr(case_id), f"a case of {release.name}", fix))
+    if faults:
+        raise CallError("Cases that the release does not have.", faults)
+    return [case for case_id, case in release.cases.items() if case_id in set(wanted)]
+
+
+def _missing(run: Run, prepared: Sequence[Prepared], cases: Sequence[Case], summary: Summary) -> Iterator[Job]:
+    """The jobs to do; what is finished is counted."""
+    for system in prepared:
+        for case in cases:
+            for sample in range(system.spec.samples):
+                summary.expected += 1
+                slot = run.candidate(system.spec.name, case.case_id, sample)
+                record = slot.record()
+                if record is not None and record.system_sha256 != system.sha256:
+                    raise _foreign(system, record)
+                if record is not None and not needs_making(record):
+                    summary.found_finished += 1
+                    summary.count(system.spec.name, record.outcome)
+                    continue
+                seed = case_seed(case.case_id, sample)
+                yield Job(case, system.spec, sample, slot.next_attempt(), seed, system.backend, system.agent)
+
+
+def _make(run: Run, prepared: Sequence[Prepared], jobs: Sequence[Job], settings: Settings, summary: Summary) -> None:
+    """Do the jobs and write what they give, until they are done, a stop is asked for, or the budget is used up."""
+    by_name = {system.spec.name: system for system in prepared}
+    refused: list[Refused] = []
+    spent = sum(record.cost_usd for record in run.records()) if settings.max_usd is not None else 0.0
+
+    def is_spent() -> bool:
+        return settings.max_usd is not None and spent > 0 and spent >= settings.max_usd
+
+    with graceful_stop() as stop:
+        results = each(carry_out, jobs, workers=settings.workers, label="generate", stop=lambda: stop() or is_spent())
+        for job, result in results:
+            if isinstance(result, Refused):
+                refused.append(result)
+                continue
+            made = _without_draft(job, result) if isinstance(result, Failure) else result
+            record = keep(run, by_name[job.spec.name], job, made)
+            summary.made += 1
+            summary.count(record.system, record.outcome)
+            spent += record.cost_usd
+        if refused:
+            raise _refusal(refused)
+        stop.require_complete(summary.made, len(jobs), "candidates")
+    if is_spent() and summary.made < len(jobs):
+        raise Incomplete(
+            f"The budget of ${settings.max_usd:g} is used up (${spent:.2f} spent): {summary.made} of {len(jobs)} candidates are made and "
+            f"kept. Raise limits.max_usd and run the same command again to go on from there.\n{summary}"
+        )
+    if interrupted := sum(counts["interrupted"] for counts in summary.outcomes.values()):
+        raise Incomplete(f"{interrupted} candidates were interrupted; the same command makes them again.\n{summary}")
+
+
+def _without_draft(job: Job, failure: Failure) -> Made:
+    """A job that left no draft: where its process died it counts as interrupted and is made again, else the code is at fault."""
+    where = f"harness {job.spec.harness.kind}"
+    if failure.kind in ("WorkerDied", "NotRun"):
+        return without_image("interrupted", Reason("worker_died", where, failure.reason))
+    return without_image("failed", Reason("harness_exception", where, failure.traceback[-2000:] or failure.reason))
+
+
+def _refusal(refused: Sequence[Refused]) -> DataError:
+    """One error for all refused jobs, each fault once."""
+    faults = list(dict.fromkeys(fault for one in refused for fault in one.faults))
+    if not faults:
+        return DataError("\n".join(dict.fromkeys(one.text for one in refused)))
+    return DataError(f"{len(refused)} candidates could not be made; the others are made and kept.", faults)
+
+
+def _foreign(system: Prepared, record: Record) -> DataError:
+    fault = Fault(
+        f"candidates of {record.system!r}",
+        "system_sha256",
+        record.system_sha256,
+        system.sha256,
+        "The record belongs to another system of that name; take it away, or choose a new name.",
+        record.case_id,
+    )
+    return DataError("A candidate belongs to another system.", [fault])

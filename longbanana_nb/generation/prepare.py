@@ -1,0 +1,89 @@
+"""Before anything is drawn: every system looked at, its models found, its hash made, and all that cannot run refused at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.errors import CallError, Fault
+from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Capabilities, ModelChoice
+from longbanana_nb.generation.harnesses import FITTING, VERSIONS, harness_of
+from longbanana_nb.generation.jobs import choice, resolve
+from longbanana_nb.names import nearest
+from longbanana_nb.runs import system_sha256
+
+if TYPE_CHECKING:
+    from longbanana_nb.release import Case
+    from longbanana_nb.runs import SystemSpec
+    from longbanana_nb.runs.system_spec import ModelSpec
+
+Factories = Mapping[str, Callable[[ModelChoice], Any] | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A system that can run: its hash, what was hashed beside its spec, and where its models come from."""
+
+    spec: SystemSpec
+    sha256: str
+    versions: dict[str, str]
+    simulated: bool
+    backend: BackendFactory | str | None
+    agent: AgentFactory | str | None
+
+
+def prepare(systems: Sequence[SystemSpec], cases: Iterable[Case], *, backends: Factories, agents: Factories) -> list[Prepared]:
+    """Prepare systems in their order.
+
+    Raises:
+        CallError: naming every system that cannot run as written: a harness or workflow that is not there yet, a provider nobody
+            handed in, parameters a model refuses, more images in a call than the model takes (once a system).
+    """
+    prepared, faults = [], []
+    known_cases = list(cases)
+    for spec in systems:
+        try:
+            prepared.append(_prepared(spec, known_cases, backends, agents))
+        except CallError as error:
+            faults.append(Fault(f"system {spec.name}", "cannot_run", str(error), "a system that can run", ""))
+    if faults:
+        raise CallError("\n".join(["These systems cannot run as written:", *(f"  {fault.found}" for fault in faults)]))
+    return prepared
+
+
+def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agents: Factories) -> Prepared:
+    harness_of(spec)
+    kind = spec.harness.kind
+    versions = {"harness": f"{kind}/{VERSIONS[kind]}"}
+    backend = _factory(spec, "backend", spec.backend, backends)
+    agent = _factory(spec, "agent model", spec.agent_model, agents)
+    simulated = False
+    if backend is not None and spec.backend is not None:
+        capabilities: Capabilities = resolve(backend)(choice(spec.backend)).capabilities
+        versions["backend"] = capabilities.version
+        simulated = simulated or capabilities.simulated
+        if kind in FITTING:
+            for case in cases:
+                FITTING[kind](spec, case, capabilities)
+    if agent is not None and spec.agent_model is not None:
+        model = resolve(agent)(choice(spec.agent_model))
+        versions["agent"] = model.version
+        simulated = simulated or model.simulated
+    return Prepared(spec, system_sha256(spec, versions), versions, simulated, backend, agent)
+
+
+def _factory(
+    spec: SystemSpec, role: str, model: ModelSpec | None, factories: Factories
+) -> Callable[[ModelChoice], Any] | str | None:
+    """The factory of a model's provider; None where the system has no such model."""
+    if model is None:
+        return None
+    if model.provider not in factories:
+        near = nearest(model.provider, factories)
+        there = ", ".join(sorted(factories)) or "none"
+        hint = f" Did you mean {near!r}?" if near else " Real providers are not there yet." if factories else ""
+        raise CallError(
+            f"system {spec.name!r}: {role} provider {model.provider!r} is not among those that can be used here ({there}).{hint}"
+        )
+    return factories[model.provider]

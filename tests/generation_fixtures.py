@@ -1,0 +1,170 @@
+"""Small real image models and agent models, and cases with real pictures, for the tests of generation."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from PIL import Image
+
+from longbanana_nb.files import sha256_bytes
+from longbanana_nb.generation import (
+    Action,
+    Capabilities,
+    Finish,
+    ImageRequest,
+    ImageResult,
+    ModelChoice,
+    Reason,
+    Stop,
+    ToolCall,
+    Turn,
+    Usage,
+)
+from longbanana_nb.generation.scenes import new_scene, pasted
+from longbanana_nb.release import Case, Reference
+from longbanana_nb.runs import SystemSpec, parse_system
+
+COLOURS = ["red", "green", "blue", "yellow", "purple", "orange", "teal", "pink", "brown", "white"]
+
+
+def picture(colour: str, form: str = "PNG", size: tuple[int, int] = (48, 32)) -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", size, colour).save(out, form)
+    return out.getvalue()
+
+
+def make_case(
+    folder: Path, case_id: str = "007", count: int = 4, *, background: bool = True, prompt: str = "Draw a red pear."
+) -> Case:
+    """A case with `count` pictures of different colours, JPEG and PNG in turn, and a grey background."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def reference(name: str, data: bytes, role: str) -> Reference:
+        file = folder / name
+        file.write_bytes(data)
+        return Reference(file.stem, f"public/{name}", sha256_bytes(data), file, role)
+
+    references = []
+    for n in range(count):
+        shade = Image.new("RGB", (48, 32), COLOURS[n % len(COLOURS)])
+        shade.putpixel((0, 0), (n, n, n))
+        out = io.BytesIO()
+        shade.save(out, "JPEG" if n % 2 else "PNG")
+        references.append(reference(f"ref_{n + 1:02}.{'jpg' if n % 2 else 'png'}", out.getvalue(), "reference"))
+    back = reference("back.png", picture("grey"), "background") if background else None
+    return Case(case_id, "RGC", prompt, tuple(references), back)
+
+
+def direct_system(name: str = "direct", **fields: object) -> SystemSpec:
+    """An fp-direct system on the paste backend; keywords replace fields."""
+    value = {"name": name, "harness": {"kind": "fp-direct"}, "backend": {"provider": "test", "id": "paste", "params": {}}}
+    return parse_system({**value, **fields})
+
+
+def native_system(name: str = "loop", script: str = "careful", **fields: object) -> SystemSpec:
+    """A native system with a scripted agent model."""
+    value = {
+        "name": name,
+        "harness": {"kind": "native"},
+        "workflow": "minimal",
+        "agent_model": {"provider": "test", "id": script},
+        "backend": {"provider": "test", "id": "paste", "params": {}},
+    }
+    return parse_system({**value, **fields})
+
+
+class PasteBackend:
+    """Pastes thumbnails of the images it is given side by side. Its params make it fail in a chosen way at a chosen call."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self.params = {"capacity": 16, "size": 96, "at": 0, "how": "", "cost": 0.0, **choice.params}
+        self.requests: list[ImageRequest] = []
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(int(self.params["capacity"]), ("png", "jpeg"), (int(self.params["size"]),), True, True, "paste-1")
+
+    def draw(self, request: ImageRequest) -> ImageResult:
+        self.requests.append(request)
+        usage = Usage(input_tokens=10, output_tokens=5, cost_usd=float(self.params["cost"]), answered="paste-1")
+        if len(self.requests) == self.params["at"]:
+            return self._fail(str(self.params["how"]), usage)
+        size = request.size
+        sheet = Image.new("RGB", (size, size), (request.seed % 256, len(request.prompt) % 256, 90))
+        scene = new_scene(size, size, None)
+        for n, one in enumerate(request.images):
+            left = n * size // len(request.images)
+            width = (n + 1) * size // len(request.images) - left
+            with Image.open(io.BytesIO(one.data)) as given:
+                sheet.paste(given.convert("RGB").resize((width, size)), (left, 0))
+            scene["objects"].append(pasted(one.sha256, [left / size, 0, (left + width) / size, 1]))
+        out = io.BytesIO()
+        sheet.save(out, "PNG")
+        return ImageResult("image", out.getvalue(), "png", None, scene, usage)
+
+    def _fail(self, how: str, usage: Usage) -> ImageResult:
+        if how == "blocked":
+            return ImageResult("blocked", reason=Reason("IMAGE_SAFETY", "provider", "the prompt was blocked"), usage=usage)
+        if how == "text_only":
+            return ImageResult("no_image", reason=Reason("text_only", "provider", "Here is your picture!"), usage=usage)
+        if how == "transport":
+            return ImageResult("failed", reason=Reason("transport", "provider", "connection reset"), usage=usage)
+        if how == "jpeg_called_png":
+            return ImageResult("image", picture("red", "JPEG", (64, 48)), "png", usage=usage)
+        if how == "cut_off":
+            return ImageResult("image", picture("red", "PNG", (640, 480))[:200], "png", usage=usage)
+        if how == "tiny":
+            return ImageResult("image", picture("red", "PNG", (2, 2)), "png", usage=usage)
+        if how == "nothing":
+            return ImageResult("image", None, usage=usage)
+        raise RuntimeError("a fault in the backend's own code")
+
+
+def make_backend(choice: ModelChoice) -> PasteBackend:
+    return PasteBackend(choice)
+
+
+SCRIPTS: dict[str, list[Action]] = {
+    "careful": [
+        ToolCall("list_references", {}),
+        ToolCall("look", {"references": ["ref_01", "ref_02"]}, thought="two of them"),
+        ToolCall("crop", {"reference": "ref_02", "box": [0.0, 0.0, 0.5, 0.5]}),
+        ToolCall("generate", {"prompt": "A", "references": ["ref_01", "back", "crop_1"], "keep_current": False}),
+        ToolCall("generate", {"prompt": "B", "references": ["ref_03"], "keep_current": True}),
+        ToolCall("look_at_result", {}),
+        Finish("good"),
+    ],
+    "clumsy": [
+        ToolCall("shell", {"command": "cat ../evaluation/checks.jsonl"}),
+        ToolCall("look", {"references": "ref_01"}),
+        ToolCall("look", {"references": ["../secret.png"]}),
+        ToolCall("crop", {"reference": "ref_01", "box": [0.5, 0.0, 0.2, 1.0]}),
+        ToolCall("generate", {"prompt": "A", "references": [], "keep_current": True, "size": 4096}),
+        ToolCall("generate", {"prompt": "A", "references": [f"ref_{n:02}" for n in range(1, 5)], "keep_current": False}),
+        ToolCall("look_at_result", {}),
+        Finish(),
+    ],
+    "tireless": [ToolCall("list_references", {})] * 500,
+    "greedy": [ToolCall("generate", {"prompt": "A", "references": ["ref_01"], "keep_current": False})] * 9 + [Finish()],
+    "refusing": [Stop("blocked", Reason("refusal", "agent model", "I would rather not."))],
+}
+
+
+class ScriptedAgent:
+    """Follows a script, and keeps the turns it was given."""
+
+    version = "scripted-1"
+    simulated = True
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self.script = SCRIPTS[choice.id]
+        self.turns: list[Turn] = []
+
+    def next(self, turn: Turn) -> Action:
+        self.turns.append(turn)
+        return self.script[turn.number - 1]
+
+
+def make_agent(choice: ModelChoice) -> ScriptedAgent:
+    return ScriptedAgent(choice)
