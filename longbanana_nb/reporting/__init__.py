@@ -1,0 +1,57 @@
+"""What people look at: tables, figures, executed notebooks and the report page of a run.
+
+Names resolve on first use, so that importing the package loads neither matplotlib nor papermill.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, ScoreFrames, SystemFacts
+    from longbanana_nb.reporting.figures import (
+        backend_harness,
+        category_dots,
+        category_heatmap,
+        judge_against_truth,
+        overall_dots,
+        save_figure,
+    )
+    from longbanana_nb.reporting.notebook_pages import notebook_page, write_notebook_page
+    from longbanana_nb.reporting.notebook_parameters import declared_parameters
+    from longbanana_nb.reporting.notebook_runner import run_notebook
+    from longbanana_nb.reporting.report import build_report, write_figures, write_tables
+    from longbanana_nb.reporting.run_facts import facts_of_run
+    from longbanana_nb.reporting.secrets import find_keys, looks_like_key
+    from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table, ranked
+    from longbanana_nb.reporting.tables import dimension_table, main_table
+    from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
+
+_HOME = {
+    "facts": ("JudgeFacts", "RunFacts", "ScoreFrames", "SystemFacts"),
+    "figures": ("backend_harness", "category_dots", "category_heatmap", "judge_against_truth", "overall_dots", "save_figure"),
+    "notebook_pages": ("notebook_page", "write_notebook_page"),
+    "notebook_parameters": ("declared_parameters",),
+    "notebook_runner": ("run_notebook",),
+    "report": ("build_report", "write_figures", "write_tables"),
+    "run_facts": ("facts_of_run",),
+    "secrets": ("find_keys", "looks_like_key"),
+    "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
+    "tables": ("dimension_table", "main_table"),
+    "verdict_tables": ("coverage_table", "label_shares_table", "truth_table"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Cell", "Column", "JudgeFacts", "Row", "RowGroup", "RunFacts", "ScoreFrames", "SystemFacts", "Table", "backend_harness",
+    "build_report", "category_dots", "category_heatmap", "coverage_table", "declared_parameters", "dimension_table", "facts_of_run",
+    "find_keys", "judge_against_truth", "label_shares_table", "looks_like_key", "main_table", "notebook_page", "overall_dots", "ranked",
+    "run_notebook", "save_figure", "truth_table", "write_figures", "write_notebook_page", "write_tables",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -1,0 +1,135 @@
+"""What tables, figures and pages state about a run beside its numbers: release, systems, judges, policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FLOOR_HARNESSES = frozenset({"blank", "single-reference", "collage", "words"})
+
+
+class ScoreFrames(Protocol):
+    """The three frames of `lb.scores.v1`, as `scoring.score_grid` returns them."""
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """One row per (system, judge, scope, name); scores 0-100."""
+
+    @property
+    def pass_rates(self) -> pd.DataFrame:
+        """One row per (system, judge); rates 0-1."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """How one system makes its candidates, in the words that tables print."""
+
+    name: str
+    harness: str
+    workflow: str | None = None
+    agent_model: str | None = None
+    backend: str | None = None
+    simulated: bool = False
+    privileges: tuple[str, ...] = ()
+    sandbox: str | None = None
+
+    @property
+    def is_floor(self) -> bool:
+        """True for the floors, which stand in tables but never compete."""
+        return self.harness in FLOOR_HARNESSES
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags that every table shows beside this system's name."""
+        shown = {
+            "simulated": self.simulated,
+            "privileged": "graph" in self.privileges,
+            "unsandboxed": self.sandbox == "none",
+        }
+        return tuple(flag for flag, is_shown in shown.items() if is_shown)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFacts:
+    """One judge: its protocol, its model (None for `tools` and `truth`), and whether it is simulated."""
+
+    name: str
+    protocol: str
+    model: str | None = None
+    simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """Everything a footer says. `systems` and `judges` stand in the order in which tables show them."""
+
+    release: str
+    revision: str
+    systems: tuple[SystemFacts, ...]
+    judges: tuple[JudgeFacts, ...]
+    license: str | None = None
+    package: str | None = None
+    level: float = 0.95
+    policy: Mapping[str, object] = field(default_factory=dict)
+
+    def system(self, name: str) -> SystemFacts:
+        """The facts of one system."""
+        return next(system for system in self.systems if system.name == name)
+
+    def judge(self, name: str) -> JudgeFacts:
+        """The facts of one judge."""
+        return next(judge for judge in self.judges if judge.name == name)
+
+    @property
+    def truth(self) -> JudgeFacts | None:
+        """The judge that reads scenes instead of pixels, if the run has one."""
+        return next((judge for judge in self.judges if judge.protocol == "truth"), None)
+
+    @property
+    def main_judge(self) -> JudgeFacts | None:
+        """The first judge that looks at pixels; without one, the truth."""
+        return next((judge for judge in self.judges if judge.protocol != "truth"), self.truth)
+
+    @property
+    def competitors(self) -> tuple[SystemFacts, ...]:
+        """The systems that are no floors."""
+        return tuple(system for system in self.systems if not system.is_floor)
+
+    @property
+    def floors(self) -> tuple[SystemFacts, ...]:
+        """The floors."""
+        return tuple(system for system in self.systems if system.is_floor)
+
+    @property
+    def has_simulated(self) -> bool:
+        """True when a system or a judge of this run is simulated."""
+        return any(part.simulated for part in (*self.systems, *self.judges))
+
+
+def judge_line(facts: RunFacts, judge: str) -> str:
+    """For example `Judge: tools-1 (protocol tools; simulated)`."""
+    described = facts.judge(judge)
+    details = [f"protocol {described.protocol}"]
+    details += [described.model] if described.model else []
+    details += ["simulated"] if described.simulated else []
+    return f"Judge: {judge} ({'; '.join(details)})"
+
+
+def policy_line(facts: RunFacts) -> str:
+    """For example `missing: delivered; min_case_coverage: 0`, in the order of the policy."""
+    words = [f"{key} {value}" for key, value in facts.policy.items()]
+    return f"Policy: {'; '.join(words) or 'card defaults'}"
+
+
+def source_line(facts: RunFacts) -> str:
+    """The release, its revision and the package that made the page."""
+    package = f"; {facts.package}" if facts.package else ""
+    return f"Release {facts.release}, revision {facts.revision}{package}"
+
+
+INTERVALS = "Intervals hold the sampling of cases only; judge error is not included."
+CATEGORY_NOTE = "A category is a case's dominant demand, not an exclusive content."

@@ -1,0 +1,46 @@
+"""Figures as files: PDF with embedded fonts, SVG with live text, PNG; the same bytes on every run in one environment."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.files import write_atomic
+from longbanana_nb.reporting.style import paper_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = ("pdf", "svg", "png")
+
+
+def save_figure(figure: Figure, folder: Path, name: str, *, alt: str = "") -> dict[str, Path]:
+    """Write `name`.pdf, .svg and .png into `folder` and return their paths by format.
+
+    `alt` is what the figure shows, in words; it is stored in each file's own description field. No file carries a date.
+    """
+    paths = {}
+    for kind in FORMATS:
+        paths[kind] = folder / f"{name}.{kind}"
+        write_atomic(paths[kind], figure_bytes(figure, kind, alt=alt))
+    return paths
+
+
+def figure_bytes(figure: Figure, kind: str, *, alt: str = "", outlines: bool = False, dpi: int = 300) -> bytes:
+    """The figure as `pdf`, `svg` or `png` bytes; `outlines` draws an SVG's letters as shapes, for readers without the font."""
+    import matplotlib as mpl
+
+    stream = io.BytesIO()
+    with paper_style(), mpl.rc_context({"svg.fonttype": "path" if outlines else "none"}):
+        figure.savefig(stream, format=kind, dpi=dpi, metadata=_metadata(kind, alt))
+    return stream.getvalue()
+
+
+def _metadata(kind: str, alt: str) -> dict[str, Any]:
+    text = alt or None
+    if kind == "pdf":
+        return {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None} | ({"Subject": text} if text else {})
+    if kind == "svg":
+        return {"Date": None, "Creator": None} | ({"Description": text} if text else {})
+    return {"Software": None} | ({"Description": text.encode("ascii", "replace").decode()} if text else {})

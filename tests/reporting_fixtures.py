@@ -1,0 +1,118 @@
+"""Small runs worked out by hand for the reporting tests: grids, score frames and facts, without any pixels."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, SystemFacts
+from longbanana_nb.taxonomy import CATEGORIES, DIMENSIONS, SUITES
+
+SCORE_COLUMNS = [
+    "system", "judge", "scope", "name", "score", "ci_low", "ci_high", "score_low", "score_high", "cases_scored", "cases_total",
+    "checks_valid", "checks_total", "invalid", "provisional", "method",
+]  # fmt: skip
+RATE_COLUMNS = [
+    "system", "judge", "threshold", "weights", "pass_rate", "ci_low", "ci_high", "bound_low", "bound_high", "undecided",
+    "cases_scored", "cases_total", "provisional",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Frames:
+    scores: pd.DataFrame
+    pass_rates: pd.DataFrame
+
+
+def systems(*names: str, floors: bool = True, simulated: bool = True) -> tuple[SystemFacts, ...]:
+    """Systems of two harnesses and three backends, then the four floors."""
+    made = []
+    for place, name in enumerate(names):
+        harness, workflow, agent = [("fp-direct", None, None), ("native", "minimal", "embedded/planner")][place % 2]
+        backend = ["sketch medium", "sketch strong", "sketch weak"][place // 2 % 3]
+        made.append(SystemFacts(name, harness, workflow, agent, backend, simulated=simulated))
+    kinds = ("blank", "single-reference", "collage", "words") if floors else ()
+    return tuple(made) + tuple(SystemFacts(f"floor-{kind}", kind, simulated=False) for kind in kinds)
+
+
+def facts(*names: str, floors: bool = True, truth: bool = True) -> RunFacts:
+    judges = [JudgeFacts("tools-1", "tools", None, simulated=True)]
+    judges += [JudgeFacts("truth-1", "truth", None, simulated=True)] if truth else []
+    return RunFacts(
+        release="demo_v1",
+        revision="r1",
+        systems=systems(*names, floors=floors),
+        judges=tuple(judges),
+        license="CC-BY-4.0",
+        package="longbanana-nb 0.1.0",
+        policy={"missing": "delivered", "min_case_coverage": 0, "weights": "uniform-v1", "threshold": 70},
+    )
+
+
+def score_row(system: str, scope: str, name: str, score: float | None, **more: object) -> dict[str, object]:
+    row: dict[str, object] = {
+        "system": system, "judge": "tools-1", "scope": scope, "name": name, "score": score, "ci_low": None, "ci_high": None,
+        "score_low": score, "score_high": score, "cases_scored": 10, "cases_total": 10, "checks_valid": 500, "checks_total": 500,
+        "invalid": 0, "provisional": False, "method": "stratified-t",
+    }  # fmt: skip
+    return {**row, **more}
+
+
+def frames(rows: list[dict[str, object]], rates: list[dict[str, object]] | None = None) -> Frames:
+    return Frames(pd.DataFrame(rows, columns=SCORE_COLUMNS), pd.DataFrame(rates or [], columns=RATE_COLUMNS))
+
+
+def rate_row(system: str, rate: float | None, **more: object) -> dict[str, object]:
+    row: dict[str, object] = {
+        "system": system, "judge": "tools-1", "threshold": 70.0, "weights": "uniform-v1", "pass_rate": rate, "ci_low": None,
+        "ci_high": None, "bound_low": rate, "bound_high": rate, "undecided": 0, "cases_scored": 90, "cases_total": 90,
+        "provisional": False,
+    }  # fmt: skip
+    return {**row, **more}
+
+
+def random_frames(run: RunFacts, seed: int = 1, without: tuple[str, ...] = ()) -> Frames:
+    """Frames of plausible size for every system and judge; categories in `without` have no data."""
+    rng = np.random.default_rng(seed)
+    rows, rates = [], []
+    for system in run.systems:
+        base = rng.uniform(5, 35) if system.is_floor else rng.uniform(45, 80)
+        for judge in run.judges:
+            shift = 0.0 if judge.protocol != "truth" else rng.uniform(-2, 2)
+            level = {"judge": judge.name}
+            each = {code: float(np.clip(base + shift + rng.normal(0, 9), 0, 100)) for code in CATEGORIES}
+            for code, score in each.items():
+                gone = code in without
+                rows.append(
+                    score_row(system.name, "category", code, None if gone else score, ci_low=score - 7, ci_high=score + 7, **level)
+                    | ({"cases_scored": 0, "checks_valid": 0, "provisional": True} if gone else {})
+                )
+            rows += [score_row(system.name, "suite", suite, float(np.mean([each[c] for c in codes])), **level) for suite, codes in SUITES.items()]
+            rows += [score_row(system.name, "dimension", name, base + rng.normal(0, 5), **level) for name in DIMENSIONS]
+            overall = float(np.mean(list(each.values())))
+            rows.append(score_row(system.name, "overall", "overall", overall, ci_low=overall - 4, ci_high=overall + 4, provisional=bool(without), **level))
+            rates.append(rate_row(system.name, float(rng.integers(0, 60)) / 90, **level))
+    return frames(rows, rates)
+
+
+def grid(run: RunFacts, cases_per_category: int = 2, checks: int = 20, error: float = 0.03, seed: int = 1) -> pd.DataFrame:
+    """A verdict grid in which the first judge repeats the truth but for a share `error` of its labels."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for system, code, number in itertools.product(run.systems, CATEGORIES, range(cases_per_category)):
+        good = 0.15 if system.is_floor else rng.uniform(0.5, 0.9)
+        for check in range(checks):
+            label = int(rng.choice([0, 1, 2], p=[0.9 * (1 - good), 0.1 * (1 - good), good]))
+            for judge in run.judges:
+                seen = label if judge.protocol == "truth" or rng.random() > error else int(rng.integers(0, 3))
+                rows.append(
+                    (judge.name, system.name, f"{code.lower()}_{number:02}", code, 0, f"k{check:02}", DIMENSIONS[check % 3],
+                     "negative" if check % 4 == 0 else "positive", "valid", seen, None, "0" * 64)
+                )  # fmt: skip
+    columns = ["judge", "system", "case_id", "category", "sample", "check_id", "dimension", "polarity", "state", "label", "invalid",
+               "candidate_sha256"]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.astype({"label": "Int64"})
