@@ -1,0 +1,158 @@
+"""How the sketch's eye reads: white labels and tags with dark capitals are found, straightened, and matched with drawn glyphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float32]
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+GLYPH = (16, 24)
+HEIGHT = 56
+LEAST_LIKENESS = 0.62
+ALIKE = str.maketrans("01258", "OIZSB")
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Lettering found: its words, mean glyph likeness (0 to 1), pixel box, and the turn of the label in degrees."""
+
+    text: str
+    likeness: float
+    box: tuple[int, int, int, int]
+    turn: float
+
+
+def same_word(a: str, b: str) -> bool:
+    """Whether two readings are one word, letters that look like digits taken as equal (O and 0, I and 1, Z and 2, S and 5, B and 8)."""
+    return a.replace(" ", "").translate(ALIKE) == b.replace(" ", "").translate(ALIKE)
+
+
+def read_labels(rgb: Bytes) -> list[Label]:
+    """All labels of a crop, best first."""
+    low, high = rgb.min(axis=2), rgb.max(axis=2)
+    white = ((low > 165) & (high.astype(np.int16) - low < 45)).astype(np.uint8) * 255
+    closed = cv2.morphologyEx(white, cv2.MORPH_CLOSE, np.ones((7, 7), np.uint8))
+    closed = cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
+    contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+    labels = []
+    for contour in contours:
+        if cv2.contourArea(contour) >= 220 and (label := _read_one(rgb, contour)) is not None:
+            labels.append(label)
+    return sorted(labels, key=lambda label: -label.likeness)
+
+
+def _read_one(rgb: Bytes, contour: NDArray[np.int32]) -> Label | None:
+    centre, (wide, high), angle = cv2.minAreaRect(contour)
+    if wide < high:
+        wide, high, angle = high, wide, angle + 90
+    angle = (angle + 90) % 180 - 90
+    if abs(angle) > 35 or high < 9 or wide < 1.1 * high or cv2.contourArea(contour) < 0.7 * wide * high:
+        return None
+    scale = HEIGHT / high
+    matrix = cv2.getRotationMatrix2D(centre, angle, scale)
+    size = (round(wide * scale), HEIGHT)
+    matrix[:, 2] += np.array([size[0] / 2 - centre[0], size[1] / 2 - centre[1]])
+    straight = cv2.warpAffine(rgb, matrix, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    text, likeness = _words(cv2.cvtColor(straight, cv2.COLOR_RGB2GRAY))
+    if len(text.replace(" ", "")) < 2 or likeness < LEAST_LIKENESS:
+        return None
+    x, y, w, h = cv2.boundingRect(contour)
+    return Label(text, likeness, (x, y, x + w, y + h), -float(angle))
+
+
+def _words(grey: Bytes) -> tuple[str, float]:
+    """Characters of a straightened label from left to right, with spaces at wide gaps, and their mean likeness."""
+    level, dark = cv2.threshold(grey, 0, 255, cv2.THRESH_BINARY_INV | cv2.THRESH_OTSU)
+    if level > 190 or level < 40:
+        return "", 0.0
+    count, marks, stats, _ = cv2.connectedComponentsWithStats(dark, connectivity=8)
+    found = []
+    for n in range(1, count):
+        x, y, w, h, _ = (int(v) for v in stats[n])
+        touches = y <= 0 or y + h >= grey.shape[0]
+        if 0.3 * HEIGHT <= h <= 0.95 * HEIGHT and not touches and w <= 1.3 * h:
+            found.append((x, y, w, h, n))
+    found.sort()
+    if not found:
+        return "", 0.0
+    typical = float(np.median([h for *_, h, _ in found]))
+    found = [each for each in found if 0.75 * typical < each[3] < 1.3 * typical]
+    text, likenesses, end = "", [], None
+    for x, y, w, h, n in found:
+        letter, likeness = _letter((marks[y : y + h, x : x + w] == n).astype(np.float32), w / h)
+        text += (" " if end is not None and x - end > 0.32 * typical else "") + letter
+        likenesses.append(likeness)
+        end = x + w
+    return text, float(np.mean(likenesses)) if likenesses else 0.0
+
+
+def _letter(glyph: Floats, aspect: float) -> tuple[str, float]:
+    vectors, aspects = _templates()
+    flat = _normal(glyph)
+    likeness = vectors @ flat - 0.35 * np.abs(np.log(aspects / max(aspect, 0.05)))
+    best = int(np.argmax(likeness))
+    return ALPHABET[best], float(likeness[best])
+
+
+def _normal(glyph: Floats) -> Floats:
+    small = cv2.resize(glyph, GLYPH, interpolation=cv2.INTER_AREA if glyph.shape[0] > GLYPH[1] else cv2.INTER_LINEAR)
+    flat = cv2.GaussianBlur(small, (0, 0), 0.7).ravel()
+    flat = flat - flat.mean()
+    return np.asarray(flat / max(float(np.linalg.norm(flat)), 1e-6), np.float32)
+
+
+def font_file() -> Path:
+    """The lettering font: DejaVu Sans Bold, which comes with matplotlib."""
+    import matplotlib
+
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
+
+
+@lru_cache(maxsize=1)
+def _templates() -> tuple[Floats, Floats]:
+    from PIL import Image, ImageDraw, ImageFont
+
+    font = ImageFont.truetype(str(font_file()), 64)
+    vectors, aspects = [], []
+    for letter in ALPHABET:
+        canvas = Image.new("L", (110, 110), 0)
+        ImageDraw.Draw(canvas).text((20, 10), letter, fill=255, font=font)
+        box = canvas.getbbox()
+        glyph = np.asarray(canvas.crop(box), np.float32) / 255.0
+        vectors.append(_normal(glyph))
+        aspects.append(glyph.shape[1] / glyph.shape[0])
+    return np.stack(vectors), np.array(aspects, np.float32)
+
+
+def letter_label(rgba: Bytes, box: tuple[int, int, int, int], turn: float, text: str) -> Bytes:
+    """A copy of a cut-out whose label in `box` reads `text`: the old letters are painted over in the label's white."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    x0, y0, x1, y1 = box
+    part = rgba[y0:y1, x0:x1, :3].reshape(-1, 3)
+    white = tuple(int(v) for v in np.percentile(part, 80, axis=0))
+    wide, high = (x1 - x0) * 4, (y1 - y0) * 4
+    size = 8
+    while size < 400:
+        spread = ImageFont.truetype(str(font_file()), size + 4).getbbox(text)
+        if spread[2] - spread[0] > 0.86 * wide or spread[3] - spread[1] > 0.72 * high:
+            break
+        size += 4
+    plate = Image.new("RGBA", (wide, high), (*white, 0))
+    pen = ImageDraw.Draw(plate)
+    pen.rounded_rectangle((2, 2, wide - 3, high - 3), radius=high // 6, fill=(*white, 255))
+    pen.text((wide / 2, high / 2), text, font=ImageFont.truetype(str(font_file()), size), fill=(30, 30, 34, 255), anchor="mm")
+    small = plate.rotate(turn, resample=Image.Resampling.BICUBIC).resize((x1 - x0, y1 - y0), Image.Resampling.LANCZOS)
+    result = Image.fromarray(rgba)
+    result.paste(small.convert("RGB"), (x0, y0), small.getchannel("A"))
+    lettered = np.array(result)
+    lettered[..., 3] = rgba[..., 3]
+    return lettered
