@@ -7,9 +7,11 @@ from longbanana_nb.runs.interrupts import Stop, graceful_stop
 from longbanana_nb.runs.journal import Journal
 from longbanana_nb.runs.judge_spec import JudgeSpec, parse_judge
 from longbanana_nb.runs.judgments import INVALID_REASONS, Evidence, EvidenceImage, ImageSent, Judgment, JudgmentJournal, Verdict
+from longbanana_nb.runs.keyscan import key_faults, redact
 from longbanana_nb.runs.ledger import Budget, Ledger, Spent, spent_in
+from longbanana_nb.runs.merge import merge_runs
 from longbanana_nb.runs.meta import Entry, RunMeta
-from longbanana_nb.runs.pool import Failure, each
+from longbanana_nb.runs.pool import each
 from longbanana_nb.runs.progress import progress_bar
 from longbanana_nb.runs.records import (
     OUTCOMES,
@@ -23,6 +25,7 @@ from longbanana_nb.runs.records import (
     Tokens,
     WorkflowFacts,
 )
+from longbanana_nb.runs.reuse import ReusableCandidates, adopt_answer, adopt_candidate, adopt_scenes, reusable_answers
 from longbanana_nb.runs.run import Run, create_run, open_run
 from longbanana_nb.runs.selection import select_cases
 from longbanana_nb.runs.slots import CandidateSlot
@@ -36,6 +39,8 @@ from longbanana_nb.runs.system_spec import (
     floor_system,
     parse_system,
 )
+from longbanana_nb.runs.verify import verify_run
+from longbanana_nb.runs.worker import Failure
 
 __all__ = [
     "DEMO_RELEASE",
@@ -69,6 +74,7 @@ __all__ = [
     "Reason",
     "Record",
     "ReferencesUsed",
+    "ReusableCandidates",
     "Run",
     "RunMeta",
     "Spent",
@@ -78,6 +84,9 @@ __all__ = [
     "Tokens",
     "Verdict",
     "WorkflowFacts",
+    "adopt_answer",
+    "adopt_candidate",
+    "adopt_scenes",
     "create_run",
     "current_record",
     "each",
@@ -85,14 +94,19 @@ __all__ = [
     "graceful_stop",
     "judge_sha256",
     "judgment_key",
+    "key_faults",
     "leftovers",
     "load_experiment",
+    "merge_runs",
     "open_run",
     "parse_judge",
     "parse_system",
     "progress_bar",
+    "redact",
+    "reusable_answers",
     "select_cases",
     "spent_in",
     "system_sha256",
     "verdict_grid",
+    "verify_run",
 ]

@@ -127,8 +127,9 @@ class Budget:
             after = self.spent_usd + self.reserved_usd + max_usd
             if self.max_usd is not None and after > self.max_usd + 1e-9:  # sums of cents are not exact
                 raise Incomplete(
-                    f"The budget of ${self.max_usd:.2f} is reached: ${self.spent_usd:.2f} spent, ${self.reserved_usd:.2f} in flight, "
-                    f"the next call may cost ${max_usd:.2f}. What was answered is kept; raise limits.max_usd and run it again."
+                    f"The budget of ${self.max_usd:.2f} is reached: ${self.spent_usd:.2f} spent, ${self.reserved_usd:.2f} in "
+                    f"flight, the next call may cost ${max_usd:.2f}. "
+                    "What was answered is kept; raise limits.max_usd and run it again."
                 )
             self.reserved_usd += max_usd
         return Reservation(self, max_usd)

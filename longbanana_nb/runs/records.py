@@ -123,6 +123,14 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 _decoder = msgspec.json.Decoder(Record)
 
 
+def named_files(record: Record) -> dict[str, str]:
+    """The files a record names, image and steps, with their hashes."""
+    named = {step.file: step.sha256 for step in record.steps}
+    if record.image is not None:
+        named[record.image.file] = record.image.sha256
+    return named
+
+
 def encode_record(record: Record) -> bytes:
     """The record as indented JSON with a final newline, keys in the order of the schema."""
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"

@@ -223,7 +223,11 @@ def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -
             raise DataError("The folder is not empty and holds no run.", [fault])
         if not (folder / RUN_JSON).exists():
             facts = ReleaseFacts(
-                release.name, release.revision, _relative(release.manifest, folder), release.manifest_sha256, release.license
+                release.name,
+                release.revision,
+                relative_to_run(release.manifest, folder),
+                release.manifest_sha256,
+                release.license,
             )
             package = f"longbanana-nb {version('longbanana-nb')}"
             meta = RunMeta(release=facts, analysis=dict(analysis or {}), package=package, created_at=utc_now())
@@ -260,7 +264,7 @@ def remove_parts(folder: Path) -> None:
                 Path(parent, name).unlink(missing_ok=True)
 
 
-def _relative(path: Path, folder: Path) -> str:
+def relative_to_run(path: Path, folder: Path) -> str:
     """`path` as seen from `folder` with `/`, or absolute where they share no drive."""
     try:
         return Path(os.path.relpath(path.absolute(), folder)).as_posix()

@@ -12,7 +12,7 @@ import msgspec
 
 from longbanana_nb.files import sha256_bytes, sync_folder, write_atomic
 from longbanana_nb.runs.disk import saving
-from longbanana_nb.runs.records import Record, encode_record, read_record
+from longbanana_nb.runs.records import Record, encode_record, named_files, read_record
 
 RECORD = "record.json"
 TRACE = "trace.jsonl"
@@ -100,10 +100,7 @@ class CandidateSlot:
 
 def _files_of(record: Record, image: bytes | None, steps: Mapping[str, bytes]) -> dict[str, bytes]:
     """All files to write by relative name, after comparing names and hashes with the record."""
-    named = {step.file: step.sha256 for step in record.steps}
-    given = dict(steps)
-    if record.image is not None:
-        named[record.image.file] = record.image.sha256
+    named, given = named_files(record), dict(steps)
     if image is not None and record.image is not None:
         given[record.image.file] = image
     elif image is not None:

@@ -1,0 +1,113 @@
+"""Several runs of one experiment put together, unit by unit, as if they had been one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from longbanana_nb.errors import CallError, DataError, Fault
+from longbanana_nb.runs.disk import saving
+from longbanana_nb.runs.journal import Journal
+from longbanana_nb.runs.judgments import JudgmentJournal
+from longbanana_nb.runs.merge_units import candidate_folders, judgment_journals, merged_entries, merged_plan
+from longbanana_nb.runs.meta import RunMeta, write_meta
+from longbanana_nb.runs.plan import write_rows
+from longbanana_nb.runs.run import CASES, CHECKS, RUN_JSON, Run, open_run, relative_to_run
+
+LINES = ("labels/*.jsonl", "handles.jsonl")
+
+
+def merge_runs(out: str | Path, runs: Sequence[Run | str | Path]) -> Run:
+    """Unite runs into a new one at `out`; the runs themselves are only read.
+
+    A unit found in several runs must have the same candidate in all of them; of outcomes other than an image,
+    `interrupted` and `budget` give way to any other. Answers are united, the same line once, in the order of their
+    time; so scores are those of one run over everything. Derived folders (scores, tables, figures, notebooks, report)
+    are not taken over: `report` makes them anew.
+
+    Raises:
+        CallError: where `out` exists or fewer than two runs are given.
+        DataError: listing every conflict (releases, names, plans, candidates), before anything is written; or where
+            the disk refuses, and then nothing stands at `out`.
+    """
+    target = Path(out).absolute()
+    opened = [run if isinstance(run, Run) else open_run(run) for run in runs]
+    if len(opened) < 2:
+        raise CallError(f"merge: found {len(opened)} runs; expected two or more.")
+    if target.exists():
+        raise CallError(f"merge: {target} exists. Choose a new folder; runs are only read, never added to.")
+    faults: list[Fault] = []
+    meta = _merged_meta(opened, target, faults)
+    cases, checks = merged_plan(opened, faults)
+    folders = candidate_folders(opened, faults)
+    if faults:
+        raise DataError("The runs cannot be merged; nothing was written.", faults)
+    building = target.with_name(f".{target.name}.merging")
+    with saving(target):
+        shutil.rmtree(building, ignore_errors=True)
+        try:
+            for folder in folders:
+                shutil.copytree(folder.source, building / folder.place, ignore=shutil.ignore_patterns("*.part", "*.torn"))
+            _unite_judgments(opened, building)
+            _unite_lines(opened, building)
+            _unite_scenes(opened, building)
+            write_rows(building / CASES, cases)
+            write_rows(building / CHECKS, checks)
+            write_meta(building / RUN_JSON, meta)
+            building.replace(target)
+        except BaseException:
+            shutil.rmtree(building, ignore_errors=True)
+            raise
+    return open_run(target)
+
+
+def _merged_meta(runs: list[Run], target: Path, faults: list[Fault]) -> RunMeta:
+    first = runs[0].meta
+    for run in runs[1:]:
+        faults += [
+            Fault(
+                str(run.path), field, repr(_field(run.meta, field)), repr(_field(first, field)), "Merge runs of one experiment."
+            )
+            for field in ("name", "revision", "manifest_sha256", "analysis")
+            if _field(run.meta, field) != _field(first, field)
+        ]
+    return msgspec.structs.replace(
+        first,
+        release=msgspec.structs.replace(first.release, manifest=relative_to_run(runs[0].manifest, target)),
+        systems=merged_entries(runs, "systems", faults),
+        judges=merged_entries(runs, "judges", faults),
+        created_at=min(run.meta.created_at for run in runs),
+    )
+
+
+def _field(meta: RunMeta, name: str) -> Any:
+    return meta.analysis if name == "analysis" else getattr(meta.release, name)
+
+
+def _unite_judgments(runs: list[Run], building: Path) -> None:
+    for place, sources in judgment_journals(runs).items():
+        answers = [answer for source in sources for answer in JudgmentJournal(source).read()]
+        unique = {msgspec.json.encode(answer): answer for answer in answers}
+        JudgmentJournal(building / place).append_many(sorted(unique.values(), key=lambda answer: answer.at))
+
+
+def _unite_lines(runs: list[Run], building: Path) -> None:
+    """Labels and handles: every different line once, in the order of the runs."""
+    for pattern in LINES:
+        for place in sorted({path.relative_to(run.path) for run in runs for path in run.path.glob(pattern)}):
+            lines = [line for run in runs for line in Journal(run.path / place).lines()]
+            Journal(building / place).append_many(dict.fromkeys(lines))
+
+
+def _unite_scenes(runs: list[Run], building: Path) -> None:
+    """Scene descriptions are named by the hash of their image; the first run's stands."""
+    for run in runs:
+        for path in sorted(run.path.glob("scenes/*.json")):
+            copy = building / "scenes" / path.name
+            if not copy.exists():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copy)
