@@ -1,0 +1,97 @@
+"""Looking at image files: type from the bytes, size from the header, and a full decode under a pixel cap."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from longbanana_nb.release.hashing import workers
+
+MAX_PIXELS = 100_000_000
+# Pillow readers that only decode; those that run a program (EPS) or follow other files stay shut.
+FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+_EXTENSIONS: Mapping[str, frozenset[str]] = {
+    "JPEG": frozenset({".jpg", ".jpeg", ".jpe", ".jfif"}),
+    "MPO": frozenset({".jpg", ".jpeg", ".mpo"}),
+    "PNG": frozenset({".png", ".apng"}),
+    "WEBP": frozenset({".webp"}),
+    "GIF": frozenset({".gif"}),
+    "BMP": frozenset({".bmp", ".dib"}),
+    "TIFF": frozenset({".tif", ".tiff"}),
+    "AVIF": frozenset({".avif"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFinding:
+    """What is wrong with an image file: `code` is "image", "empty_image" or "pixels" (faults) or "type" (a warning)."""
+
+    code: str
+    found: str
+    expected: str
+    fix: str
+
+
+def inspect_images(files: list[Path], max_pixels: int = MAX_PIXELS) -> dict[Path, ImageFinding]:
+    """Decode every file fully, in threads (the decoders leave the interpreter lock), and give what is wrong with any.
+
+    Of an animated picture the first frame is decoded. CMYK, palette and 16-bit pictures are images like any other.
+    """
+    from PIL import Image
+
+    Image.init()
+    with warnings.catch_warnings(), ThreadPoolExecutor(workers()) as pool:
+        warnings.simplefilter("ignore")  # the pixel cap here is stricter, and is a fault rather than a warning
+        found = pool.map(lambda file: _inspect(file, max_pixels), files)
+        return {file: finding for file, finding in zip(files, found, strict=True) if finding is not None}
+
+
+def _inspect(file: Path, max_pixels: int) -> ImageFinding | None:
+    from PIL import Image, UnidentifiedImageError
+
+    again = "Extract the release again; if it was published so, report it."
+    try:
+        if file.stat().st_size == 0:
+            return ImageFinding("empty_image", f"{file.name}: 0 bytes", "an image", again)
+        with Image.open(file, formats=FORMATS) as image:
+            width, height, kind = image.width, image.height, str(image.format)
+            if width * height > max_pixels:
+                found = f"{file.name}: {width} x {height} pixels"
+                return ImageFinding("pixels", found, f"at most {max_pixels / 1e6:g} megapixels", "Use a smaller picture.")
+            image.load()
+    except Image.DecompressionBombError:
+        expected = f"at most {max_pixels / 1e6:g} megapixels"
+        return ImageFinding("pixels", f"{file.name}: far too many pixels", expected, "Use a smaller picture.")
+    except UnidentifiedImageError:
+        return ImageFinding("image", f"{file.name}: {_sniff(file)}", f"an image ({', '.join(FORMATS)})", again)
+    except Exception as error:  # decoders raise what they like on damaged bytes; whatever it is, the file does not decode
+        found = f"{file.name}: undecodable ({error or type(error).__name__})"
+        return ImageFinding("image", found, "an image that decodes to its end", again)
+    if file.suffix.lower() in _EXTENSIONS[kind]:
+        return None
+    fix = "Nothing need be done: the bytes decide, and their hash is part of the contract."
+    return ImageFinding("type", f"{file.name} holds {kind}", f"an extension of {kind}", fix)
+
+
+def _sniff(file: Path) -> str:
+    """In words, what bytes that no decoder takes look like."""
+    head = file.read_bytes()[:512] if file.stat().st_size < 1 << 20 else _head(file)
+    if head[4:8] == b"ftyp":
+        return f"an ISO media file ({head[8:12].decode('ascii', 'replace')}, such as HEIC)"
+    if b"<svg" in head:
+        return "SVG, which is text and no pixels"
+    if head.startswith(b"%PDF"):
+        return "a PDF document"
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError:
+        return "bytes of no known image type"
+    return "text"
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(512)
