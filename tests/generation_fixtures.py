@@ -22,7 +22,7 @@ from longbanana_nb.generation import (
     Usage,
 )
 from longbanana_nb.generation.scenes import new_scene, pasted
-from longbanana_nb.release import Case, Reference
+from longbanana_nb.release.contract import Case, Reference
 from longbanana_nb.runs import SystemSpec, parse_system
 
 COLOURS = ["red", "green", "blue", "yellow", "purple", "orange", "teal", "pink", "brown", "white"]

@@ -149,8 +149,8 @@ def _make(run: Run, prepared: Sequence[Prepared], jobs: Sequence[Job], settings:
         stop.require_complete(summary.made, len(jobs), "candidates")
     if is_spent() and summary.made < len(jobs):
         raise Incomplete(
-            f"The budget of ${settings.max_usd:g} is used up (${spent:.2f} spent): {summary.made} of {len(jobs)} candidates are made and "
-            f"kept. Raise limits.max_usd and run the same command again to go on from there.\n{summary}"
+            f"The budget of ${settings.max_usd:g} is used up (${spent:.2f} spent): {summary.made} of {len(jobs)} candidates are "
+            f"made and kept. Raise limits.max_usd and run the same command again to go on from there.\n{summary}"
         )
     if interrupted := sum(counts["interrupted"] for counts in summary.outcomes.values()):
         raise Incomplete(f"{interrupted} candidates were interrupted; the same command makes them again.\n{summary}")
