@@ -1,0 +1,106 @@
+"""The eight named colours of the demo release, and how a cut-out is given one of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+COLOURS: dict[str, tuple[int, int, int]] = {
+    "red": (214, 40, 46),
+    "orange": (243, 130, 28),
+    "yellow": (248, 208, 42),
+    "green": (62, 160, 68),
+    "teal": (16, 158, 160),
+    "blue": (42, 98, 216),
+    "purple": (126, 62, 184),
+    "pink": (242, 120, 182),
+}
+"""sRGB anchor of each colour name; a painted object scatters around its anchor with its shading."""
+
+NEUTRAL_CHROMA = 0.035
+"""OKLab chroma under which a pixel counts as grey, white or black and is never painted."""
+
+
+def oklab(rgb: Floats) -> Floats:
+    """OKLab of sRGB values in 0..1, over the last axis (Ottosson 2020)."""
+    import numpy as np
+
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    to_lms = np.array(
+        [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]]
+    )
+    to_lab = np.array(
+        [[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099], [0.0259040371, 0.7827717662, -0.8086757660]]
+    )
+    lab: Floats = np.cbrt(linear @ to_lms.T) @ to_lab.T
+    return lab
+
+
+def srgb(lab: Floats) -> Floats:
+    """sRGB in 0..1 (clipped) of OKLab values over the last axis."""
+    import numpy as np
+
+    to_lms = np.array([[1.0, 0.3963377774, 0.2158037573], [1.0, -0.1055613458, -0.0638541728], [1.0, -0.0894841775, -1.2914855480]])
+    to_rgb = np.array(
+        [[4.0767416621, -3.3077115913, 0.2309699292], [-1.2684380046, 2.6097574011, -0.3413193965], [-0.0041960863, -0.7034186147, 1.7076147010]]
+    )
+    linear = np.clip((lab @ to_lms.T) ** 3 @ to_rgb.T, 0.0, 1.0)
+    encoded: Floats = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return np.clip(encoded, 0.0, 1.0)
+
+
+def anchor_lch(colour: str) -> tuple[float, float, float]:
+    """Lightness, chroma and hue angle (radians) of a named colour in OKLab."""
+    import numpy as np
+
+    lab = oklab(np.array(COLOURS[colour], dtype=np.float64) / 255.0)
+    return float(lab[0]), float(np.hypot(lab[1], lab[2])), float(np.arctan2(lab[2], lab[1]))
+
+
+def painted_part(rgba: NDArray[np.uint8], hue: float, width: float) -> Floats:
+    """How much each pixel belongs to the paintable part of a cut-out: 0..1, one value a pixel.
+
+    Args:
+        rgba: the cut-out, height x width x 4.
+        hue: the main hue of the paintable part, an OKLab angle in radians.
+        width: hues within this angle (radians) are painted wholly, and none beyond 1.4 times it.
+    """
+    import numpy as np
+
+    lab = oklab(rgba[..., :3].astype(np.float64) / 255.0)
+    chroma = np.hypot(lab[..., 1], lab[..., 2])
+    apart = np.abs(np.angle(np.exp(1j * (np.arctan2(lab[..., 2], lab[..., 1]) - hue))))
+    by_hue = np.clip((1.4 * width - apart) / (0.4 * width), 0.0, 1.0)
+    by_chroma = np.clip((chroma - NEUTRAL_CHROMA) / 0.03, 0.0, 1.0)
+    part: Floats = by_hue * by_chroma * (rgba[..., 3] > 0)
+    return part
+
+
+def paint(rgba: NDArray[np.uint8], hue: float, width: float, colour: str) -> NDArray[np.uint8]:
+    """A copy of a cut-out whose paintable part has a named colour; shading, highlights and other parts stay.
+
+    Args:
+        rgba: height x width x 4.
+        hue, width: the paintable part, as in `painted_part`.
+        colour: a name of `COLOURS`.
+    """
+    import numpy as np
+
+    part = painted_part(rgba, hue, width)
+    lab = oklab(rgba[..., :3].astype(np.float64) / 255.0)
+    lightness, chroma = lab[..., 0], np.hypot(lab[..., 1], lab[..., 2])
+    turned = np.angle(np.exp(1j * (np.arctan2(lab[..., 2], lab[..., 1]) - hue)))
+    core = part > 0.5
+    middle_l, middle_c = float(np.median(lightness[core])), float(np.median(chroma[core]))
+    to_l, to_c, to_h = anchor_lch(colour)
+    new_l = np.clip(to_l + 0.8 * (lightness - middle_l), 0.12, 0.98)
+    new_c = to_c * np.clip(chroma / middle_c, 0.25, 1.15)
+    new_h = to_h + 0.12 * turned
+    new = srgb(np.stack([new_l, new_c * np.cos(new_h), new_c * np.sin(new_h)], axis=-1))
+    mixed = part[..., None] * new + (1 - part[..., None]) * rgba[..., :3] / 255.0
+    return np.dstack([np.rint(mixed * 255).astype(np.uint8), rgba[..., 3]])

@@ -1,0 +1,192 @@
+"""Pictures of the demo release: studio backdrops, lit objects with soft shadows, tags and cards, as JPEG bytes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from longbanana_nb.demo.assets import bold, sprite, sticker
+from longbanana_nb.demo.colours import COLOURS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from PIL import Image
+
+SIZE = 512
+QUALITY = 86
+BACKDROPS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
+    "cream": ((246, 238, 222), (222, 206, 180)),
+    "grey": ((226, 229, 234), (186, 192, 201)),
+    "white": ((250, 250, 250), (224, 225, 228)),
+    "slate": ((122, 134, 150), (84, 94, 110)),
+    "sand": ((226, 208, 178), (190, 166, 130)),
+    "mist": ((214, 226, 232), (174, 192, 204)),
+}
+"""Neutral studio backdrops: colours of wall and floor."""
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """One object in a picture: what it is, the middle of its box, its width and height limit (fractions), its turn in degrees."""
+
+    kind: str
+    colour: str | None
+    text: str | None
+    x: float
+    y: float
+    size: float
+    angle: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """Everything that decides one picture."""
+
+    backdrop: str
+    objects: tuple[Placed, ...] = ()
+    tag: str | None = None
+    swatches: tuple[str, ...] = ()
+    ticked: str | None = None
+    horizon: float = 0.62
+    light: float = 0.3
+    pattern: str = "plain"
+    tint: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A JPEG and the boxes of its objects, in the order of the shot."""
+
+    jpeg: bytes
+    boxes: tuple[Box, ...]
+
+
+def photograph(shot: Shot) -> Picture:
+    """The picture of a shot, the same bytes for the same shot."""
+    from PIL import Image
+
+    canvas = Image.fromarray(_backdrop(shot))
+    boxes = []
+    for one in shot.objects:
+        boxes.append(_place(canvas, one, shot.light))
+    if shot.swatches:
+        _palette_card(canvas, shot.swatches, shot.ticked)
+    if any(part != 1.0 for part in shot.tint):
+        canvas = _tinted(canvas, shot.tint)
+    if shot.tag:
+        _paper_tag(canvas, shot.tag)
+    stream = io.BytesIO()
+    canvas.convert("RGB").save(stream, "JPEG", quality=QUALITY, subsampling=0)
+    return Picture(stream.getvalue(), tuple(boxes))
+
+
+def wall_and_floor(backdrop: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """The wall and floor colours of a neutral or a named backdrop."""
+    if backdrop in BACKDROPS:
+        return BACKDROPS[backdrop]
+    red, green, blue = COLOURS[backdrop]
+    light = tuple(round(part + (255 - part) * 0.10) for part in (red, green, blue))
+    dark = tuple(round(part * 0.86) for part in (red, green, blue))
+    return (light[0], light[1], light[2]), (dark[0], dark[1], dark[2])
+
+
+def _backdrop(shot: Shot) -> NDArray[np.uint8]:
+    """Wall and floor with a soft join, light from one side, fine grain, and at most a faint pattern on the wall."""
+    import numpy as np
+
+    rng = np.random.default_rng(shot.seed)
+    wall, floor = (np.array(part, dtype=np.float64) for part in wall_and_floor(shot.backdrop))
+    y, x = np.mgrid[0:SIZE, 0:SIZE] / SIZE
+    join = np.clip((y - shot.horizon + 0.045) / 0.09, 0, 1)
+    join = join * join * (3 - 2 * join)
+    base = wall * (1 - join)[..., None] + floor * join[..., None]
+    glow = 1.05 - 0.16 * np.hypot(x - shot.light, (y - 0.3) * 0.8)
+    base = base * glow[..., None] * (1 + 0.06 * join * (y - shot.horizon))[..., None]
+    base += (_pattern(shot.pattern, x, y) * (1 - join))[..., None]
+    base += rng.normal(0, 1.1, (SIZE, SIZE))[..., None]
+    return np.clip(base, 0, 255).astype(np.uint8)
+
+
+def _pattern(name: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    import numpy as np
+
+    if name == "stripes":
+        return 3.0 * np.sin(2 * np.pi * 14 * x)
+    if name == "linen":
+        return 1.6 * (np.sin(2 * np.pi * 64 * x) + np.sin(2 * np.pi * 64 * y))
+    if name == "arch":
+        away = np.hypot((x - 0.5) / 0.40, np.minimum(y - 0.44, 0) / 0.40)
+        soft: NDArray[np.float64] = 9.0 * np.clip((1 - away) / 0.06, 0, 1)
+        return soft
+    return np.zeros_like(x)
+
+
+def _place(canvas: Image.Image, one: Placed, light: float) -> Box:
+    """Paste an object with its contact shadow; returns its box without the shadow."""
+    from PIL import Image
+
+    cut = sprite(one.kind, one.colour, one.text)
+    scale = one.size * SIZE / max(cut.size)
+    cut = cut.resize((max(1, round(cut.width * scale)), max(1, round(cut.height * scale))), Image.Resampling.LANCZOS)
+    if one.angle:
+        cut = cut.rotate(one.angle, Image.Resampling.BICUBIC, expand=True)
+        cut = cut.crop(cut.getchannel("A").point([255 if level > 16 else 0 for level in range(256)]).getbbox())
+    left, top = round(one.x * SIZE - cut.width / 2), round(one.y * SIZE - cut.height / 2)
+    _shadow(canvas, cut, (left, top), light)
+    canvas.paste(cut, (left, top), cut)
+    return (left / SIZE, top / SIZE, (left + cut.width) / SIZE, (top + cut.height) / SIZE)
+
+
+def _shadow(canvas: Image.Image, cut: Image.Image, corner: tuple[int, int], light: float) -> None:
+    """A dark soft ellipse under the object's foot, drawn away from the light."""
+    from PIL import Image, ImageDraw, ImageFilter
+
+    width, height = cut.size
+    pad = max(8, width // 5)
+    deep = max(10, round(width * 0.15))
+    shade = Image.new("L", (width + 2 * pad, deep + 2 * pad), 0)
+    ImageDraw.Draw(shade).ellipse((pad + width * 0.06, pad, pad + width * 0.94, pad + deep), fill=105)
+    shade = shade.filter(ImageFilter.GaussianBlur(pad * 0.33))
+    left = corner[0] - pad + round((0.5 - light) * width * 0.18)
+    top = corner[1] + height - round(deep * 0.62) - pad
+    canvas.paste((18, 20, 34), (left, top), shade)
+
+
+def _paper_tag(canvas: Image.Image, text: str) -> None:
+    """A paper tag with the mark, in the top right corner."""
+    from PIL import Image
+
+    tag = sticker(text, 156, 58).rotate(-3, Image.Resampling.BICUBIC, expand=True)
+    canvas.paste(tag, (SIZE - tag.width - 12, 12), tag)
+
+
+def _palette_card(canvas: Image.Image, swatches: Sequence[str], ticked: str | None) -> None:
+    """A card of colour swatches; the one to take carries a tick on white and a frame."""
+    from PIL import ImageDraw
+
+    pen = ImageDraw.Draw(canvas)
+    pen.rounded_rectangle((56, 84, 456, 428), 22, fill=(253, 252, 249), outline=(60, 62, 74), width=3)
+    pen.text((256, 122), "BACKDROP", font=bold(30), fill=(40, 42, 56), anchor="mm")
+    for place, colour in enumerate(swatches):
+        x, y = 84 + (place % 3) * 122, 156 + (place // 3) * 130
+        frame = (24, 28, 46) if colour == ticked else (190, 190, 196)
+        pen.rounded_rectangle((x, y, x + 100, y + 108), 12, fill=COLOURS[colour], outline=frame, width=7 if colour == ticked else 2)
+        if colour == ticked:
+            pen.ellipse((x + 26, y + 28, x + 74, y + 76), fill=(255, 255, 255), outline=(24, 28, 46), width=3)
+            pen.line([(x + 37, y + 53), (x + 47, y + 64), (x + 63, y + 40)], fill=(24, 28, 46), width=7, joint="curve")
+
+
+def _tinted(canvas: Image.Image, tint: tuple[float, float, float]) -> Image.Image:
+    """The picture under coloured light: each channel scaled, brightest parts kept within range."""
+    tables = [min(255, round(level * part)) for part in tint for level in range(256)]
+    return canvas.point(tables)
+
+
+def relit(shot: Shot, tint: tuple[float, float, float]) -> Shot:
+    """The same shot under coloured light."""
+    return replace(shot, tint=tint)
