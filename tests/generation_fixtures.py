@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import signal
 from pathlib import Path
 
 from PIL import Image
@@ -22,7 +24,7 @@ from longbanana_nb.generation import (
     Usage,
 )
 from longbanana_nb.generation.scenes import new_scene, pasted
-from longbanana_nb.release.contract import Case, Reference
+from longbanana_nb.release import Case, Reference, Release, load_release, write_release
 from longbanana_nb.runs import SystemSpec, parse_system
 
 COLOURS = ["red", "green", "blue", "yellow", "purple", "orange", "teal", "pink", "brown", "white"]
@@ -54,6 +56,30 @@ def make_case(
         references.append(reference(f"ref_{n + 1:02}.{'jpg' if n % 2 else 'png'}", out.getvalue(), "reference"))
     back = reference("back.png", picture("grey"), "background") if background else None
     return Case(case_id, "RGC", prompt, tuple(references), back)
+
+
+def make_release(root: Path, case_ids: tuple[str, ...] = ("007", "NA", "a.b/c"), count: int = 4) -> Release:
+    """A small release on disk, loaded: each case with its own pictures and a background, and one check."""
+    tasks, checks = [], []
+    for n, case_id in enumerate(case_ids):
+        case = make_case(root / "public" / f"images{n}", case_id, count)
+        listed = [{"id": one.id, "path": f"public/images{n}/{one.file.name}"} for one in case.inputs]
+        tasks.append(
+            {"case_id": case_id, "category": "RGC", "prompt": case.prompt, "references": listed[1:], "background": listed[0]}
+        )
+        checks.append(
+            {
+                "case_id": case_id,
+                "check_id": "c1",
+                "category": "RGC",
+                "question": "Is there a pear?",
+                "guide": "Look.",
+                "options": {"0": "Fail", "1": "Uncertain", "2": "Pass"},
+                "reference_ids": ["ref_01"],
+            }
+        )
+    manifest = write_release(root, name="small", revision="r1", license="CC0-1.0", tasks=tasks, checks=checks)
+    return load_release(manifest)
 
 
 def direct_system(name: str = "direct", **fields: object) -> SystemSpec:
@@ -116,6 +142,11 @@ class PasteBackend:
             return ImageResult("image", picture("red", "PNG", (640, 480))[:200], "png", usage=usage)
         if how == "tiny":
             return ImageResult("image", picture("red", "PNG", (2, 2)), "png", usage=usage)
+        if how == "die":
+            os._exit(9)
+        if how == "interrupt":
+            os.kill(os.getpid(), signal.SIGINT)
+            return ImageResult("image", picture("red", "PNG", (96, 96)), "png", usage=usage)
         if how == "nothing":
             return ImageResult("image", None, usage=usage)
         raise RuntimeError("a fault in the backend's own code")

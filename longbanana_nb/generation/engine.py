@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
@@ -15,11 +16,12 @@ from longbanana_nb.generation.prepare import Factories, Prepared, prepare
 from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
 from longbanana_nb.names import nearest
-from longbanana_nb.runs import Failure, each, graceful_stop
+from longbanana_nb.runs import Failure, each, graceful_stop, open_run
+from longbanana_nb.runs.reuse import ReusableCandidates, adopt_candidate, adopt_scenes
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case, Release
-    from longbanana_nb.runs import Record, Run, SystemSpec
+    from longbanana_nb.runs import CandidateSlot, Record, Run, SystemSpec
     from longbanana_nb.runs.experiment import Limits
 
 TRANSIENT = frozenset({"rate_limited", "overloaded", "transport"})  # reasons of "failed" that another attempt may overcome
@@ -28,11 +30,10 @@ MOST_ATTEMPTS = 3  # of a candidate that failed for a transient reason
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a generation runs: processes, a budget in dollars, earlier runs to take candidates from."""
+    """How a generation runs: processes, and a budget in dollars."""
 
     workers: int
     max_usd: float | None = None
-    reuse: tuple[Run, ...] = ()
 
 
 def generate_run(
@@ -45,7 +46,7 @@ def generate_run(
     case_ids: Iterable[str] | None = None,
     limits: Limits | None = None,
     workers: int | None = None,
-    reuse: Iterable[Run] = (),
+    reuse: Iterable[str | Path] = (),
 ) -> Summary:
     """Make every candidate that is missing; finished ones are left alone, whatever their outcome.
 
@@ -57,7 +58,8 @@ def generate_run(
         case_ids: the selection; None takes all cases of the release.
         limits: of the experiment; `max_usd` stops handing out work once that much was spent in this run.
         workers: processes; None takes one a processor.
-        reuse: earlier runs; a finished candidate of the same system hash, case inputs and sample is copied instead of made.
+        reuse: folders of earlier runs; an image of the same system hash, release and revision, case and sample is copied instead
+            of made.
 
     Raises:
         CallError: before anything is made, naming every system that cannot run and every unknown case.
@@ -67,12 +69,13 @@ def generate_run(
     cases = _chosen(release, case_ids)
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
-    settings = Settings(workers or processors(), limits.max_usd if limits is not None else None, tuple(reuse))
+    settings = Settings(workers or processors(), limits.max_usd if limits is not None else None)
+    earlier = ReusableCandidates([path for path in reuse if _measures(path, release)], release.revision)
     summary = Summary()
     with run.owner():
         for system in prepared:
             run.add_system(system.spec, system.sha256, versions=system.versions, simulated=system.simulated)
-        jobs = list(_missing(run, prepared, cases, summary))
+        jobs = list(_missing(run, prepared, cases, earlier, summary))
         _make(run, prepared, jobs, settings, summary)
     return summary
 
@@ -106,8 +109,14 @@ def _chosen(release: Release, case_ids: Iterable[str] | None) -> list[Case]:
     return [case for case_id, case in release.cases.items() if case_id in set(wanted)]
 
 
-def _missing(run: Run, prepared: Sequence[Prepared], cases: Sequence[Case], summary: Summary) -> Iterator[Job]:
-    """The jobs to do; what is finished is counted."""
+def _measures(path: str | Path, release: Release) -> bool:
+    return open_run(path).meta.release.name == release.name
+
+
+def _missing(
+    run: Run, prepared: Sequence[Prepared], cases: Sequence[Case], earlier: ReusableCandidates, summary: Summary
+) -> Iterator[Job]:
+    """The jobs to do; what is finished, here or in an earlier run, is counted."""
     for system in prepared:
         for case in cases:
             for sample in range(system.spec.samples):
@@ -120,8 +129,22 @@ def _missing(run: Run, prepared: Sequence[Prepared], cases: Sequence[Case], summ
                     summary.found_finished += 1
                     summary.count(system.spec.name, record.outcome)
                     continue
+                if (found := earlier.find(system.sha256, case.case_id, sample)) is not None:
+                    _adopt(run, found, slot, system.spec.name)
+                    summary.reused += 1
+                    summary.count(system.spec.name, "image")
+                    continue
                 seed = case_seed(case.case_id, sample)
                 yield Job(case, system.spec, sample, slot.next_attempt(), seed, system.backend, system.agent)
+
+
+def _adopt(run: Run, found: tuple[Run, CandidateSlot], slot: CandidateSlot, system: str) -> None:
+    """Copy a candidate of an earlier run, its scenes first, so that the record is last."""
+    home, source = found
+    record = source.record()
+    if record is not None:
+        adopt_scenes(record, home, run)
+    adopt_candidate(source, slot, system)
 
 
 def _make(run: Run, prepared: Sequence[Prepared], jobs: Sequence[Job], settings: Settings, summary: Summary) -> None:
