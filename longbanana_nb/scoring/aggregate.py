@@ -30,9 +30,10 @@ def scope_scores(counts: Tally, table: CaseTable, policy: Policy, level: float) 
     cases are all unscored has a row with NaN scores. A dimension is scored case by case, over the cases that have a check of it.
     """
     dimensions = [(name, case_table(counts, policy, mask)) for name, mask in dimension_masks(counts)]
+    scopes = scope_masks(table)
     rows: list[Row] = []
     for unit in range(len(table.units)):
-        rows += [_scope_row(table, unit, scope, name, mask, level) for scope, name, mask in scope_masks(table)]
+        rows += [_scope_row(table, unit, scope, name, mask, level) for scope, name, mask in scopes]
         rows += [_scope_row(part, unit, "dimension", name, _every(part), level) for name, part in dimensions]
         rows += list(_case_rows(table, unit))
     return pd.DataFrame(rows, columns=COLUMNS)

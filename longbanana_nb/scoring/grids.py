@@ -21,14 +21,13 @@ SHOWN = 100
 """Faults a message shows; the rest are counted."""
 
 
-def checked_grid(grid: pd.DataFrame, policy: Policy) -> pd.DataFrame:
-    """Return the grid with every column filled in as text, labels as numbers, and `zeroed` where the policy counts 0.
+def checked_grid(grid: pd.DataFrame) -> pd.DataFrame:
+    """Return the grid with every column filled in as text, labels as numbers, and `zeroed` all False.
 
     Args:
         grid: one row per (judge, system, case_id, sample, judge_sample, check_id) that should exist; columns `system`,
             `case_id`, `check_id`, `state`, `label` (0, 1, 2 where the state is "valid", else missing), optionally `judge`,
             `category`, `sample`, `judge_sample`, `dimension`, `polarity`, `outcome`.
-        policy: under "zero", rows without a valid label whose outcome is no_image, failed or timeout become a valid 0.
 
     Raises:
         CallError: a required column is missing. DataError: duplicates, contradictions or unknown words, all named.
@@ -40,19 +39,29 @@ def checked_grid(grid: pd.DataFrame, policy: Policy) -> pd.DataFrame:
     filled["label"] = pd.to_numeric(grid["label"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     stated = grid["label"].notna().to_numpy()
     names = [f"verdict grid row {number}" for number in range(1, len(filled) + 1)]
-    faults = [*_label_faults(filled, stated, names), *fact_faults(filled, names)]
+    faults = [*_label_faults(filled, stated, names), *fact_faults(filled, names), *duplicate_faults(filled, names)]
     refuse_faults("The verdict grid is not fit for scoring.", faults)
-    is_zeroed = np.zeros(len(filled), dtype=bool)
-    if policy.missing == "zero":
-        is_zeroed = (filled["outcome"].isin(ZERO_OUTCOMES) & (filled["state"] != "valid")).to_numpy()
-        filled.loc[is_zeroed, "state"] = "valid"
-        filled.loc[is_zeroed, "label"] = 0.0
-    return filled.assign(zeroed=is_zeroed)
+    return filled.assign(zeroed=False)
+
+
+def with_missing(checked: pd.DataFrame, policy: Policy) -> pd.DataFrame:
+    """Apply the missing policy to a checked grid.
+
+    Under "zero", rows without a valid label whose outcome is no_image, failed or timeout become a valid 0, marked in `zeroed`;
+    under "delivered" nothing changes.
+    """
+    if policy.missing != "zero":
+        return checked
+    is_zeroed = (checked["outcome"].isin(ZERO_OUTCOMES) & (checked["state"] != "valid")).to_numpy()
+    state, label = checked["state"].where(~is_zeroed, "valid"), checked["label"].where(~is_zeroed, 0.0)
+    return checked.assign(state=state, label=label, zeroed=is_zeroed)
 
 
 def as_text(column: pd.Series) -> pd.Series:
-    """A column as plain text objects, what is missing as the empty text."""
-    return pd.Series(["" if missing else str(v) for v, missing in zip(column, column.isna(), strict=True)], dtype=object)
+    """A column as plain text objects: what is missing as the empty text, whole numbers without a decimal point."""
+    codes, values = pd.factorize(column)
+    texts = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values]
+    return pd.Series(np.array([*texts, ""], dtype=object)[codes], dtype=object)
 
 
 def require_columns(found: Iterable[object], required: Iterable[str], where: str) -> None:
@@ -65,10 +74,10 @@ def require_columns(found: Iterable[object], required: Iterable[str], where: str
 
 
 def fact_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
-    """Faults of what rows say about their case and check: unknown words, one thing said two ways, one unit answered twice.
+    """Faults of what rows say about their case and check: unknown words, and one thing said two ways.
 
     Args:
-        rows: `case_id`, `check_id`, `category`, `dimension`, `polarity` and `KEY` as text, indexed from 0. names: where each
+        rows: `case_id`, `check_id`, `category`, `dimension`, `polarity` as text, indexed from 0. names: where each
             row stands.
     """
     faults = []
@@ -78,9 +87,20 @@ def fact_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
             near = nearest(word.upper() if fact == "category" else word.title(), known)
             expected = f"one of {', '.join(known)}" + (f" (nearest {near!r})" if near else "")
             faults.append(_fault(rows, names, place, (fact, f"{fact} {word!r}", expected, "Correct the word.")))
+    said = rows[["case_id", "check_id", "category", "dimension", "polarity"]].drop_duplicates()
     for fact, owner in (("category", ["case_id"]), ("dimension", ["case_id", "check_id"]), ("polarity", ["case_id", "check_id"])):
-        faults += _contradictions(rows, names, fact, owner)
-    return faults + _duplicates(rows, names)
+        faults += _contradictions(said, names, fact, owner)
+    return faults
+
+
+def duplicate_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
+    """One fault for each unit (`KEY`) that stands in several rows, naming them all."""
+    expected = "one verdict per judge, system, case, sample and check"
+    faults = []
+    for places in _places(rows, KEY):
+        found = f"{len(places)} verdicts on one unit: " + ", ".join(names[place] for place in places)
+        faults.append(_fault(rows, names, places[0], ("duplicate", found, expected, "Remove all but the right one.")))
+    return faults
 
 
 def refuse_faults(message: str, faults: list[Fault]) -> None:
@@ -107,23 +127,15 @@ def _label_faults(rows: pd.DataFrame, stated: NDArray[np.bool_], names: list[str
     ]
 
 
-def _contradictions(rows: pd.DataFrame, names: list[str], fact: str, owner: list[str]) -> list[Fault]:
-    known = rows.loc[rows[fact] != "", [*owner, fact]].drop_duplicates([*owner, fact])
-    said = _places(known, owner)
+def _contradictions(said: pd.DataFrame, names: list[str], fact: str, owner: list[str]) -> list[Fault]:
+    known = said.loc[said[fact] != ""].drop_duplicates([*owner, fact])
+    subject = "case" if owner == ["case_id"] else "check"
     faults = []
-    for places in said:
-        words = " and ".join(f"{rows[fact].iat[place]!r} ({names[place]})" for place in places)
-        subject = "case" if owner == ["case_id"] else "check"
-        faults.append(_fault(rows, names, places[0], (fact, words, f"one {fact} a {subject}", "Keep the right one.")))
-    return faults
-
-
-def _duplicates(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
-    expected = "one verdict per judge, system, case, sample and check"
-    faults = []
-    for places in _places(rows, KEY):
-        found = f"{len(places)} verdicts on one unit: " + ", ".join(names[place] for place in places)
-        faults.append(_fault(rows, names, places[0], ("duplicate", found, expected, "Remove all but the right one.")))
+    for places in _places(known, owner):
+        words = " and ".join(f"{known.loc[place, fact]!r} ({names[place]})" for place in places)
+        first = known.loc[places[0]]
+        text = (fact, words, f"one {fact} a {subject}", "Keep the right one.")
+        faults.append(Fault(names[places[0]], *text, str(first["case_id"]), str(first["check_id"])))
     return faults
 
 

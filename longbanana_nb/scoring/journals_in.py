@@ -33,12 +33,10 @@ def counting_answers(rows: pd.DataFrame, names: list[str]) -> tuple[pd.DataFrame
     Raises:
         DataError: an `at` that is no time, or an `attempt` that is no number.
     """
-    aged = rows.assign(
-        moment=pd.to_datetime(rows["at"], format="ISO8601", utc=True, errors="coerce") if "at" in rows.columns else pd.NaT,
-        turn=pd.to_numeric(rows["attempt"], errors="coerce"),
-    )
+    aged = rows.assign(turn=pd.to_numeric(rows["attempt"], errors="coerce"), moment=0)
     faults = [Fault(names[i], "attempt", f"{rows['attempt'].iat[i]!r}", "a number", "Restore it.") for i in _bad(aged["turn"])]
     if "at" in rows.columns:
+        aged["moment"] = pd.to_datetime(rows["at"], format="ISO8601", utc=True, errors="coerce")
         faults += [
             Fault(names[i], "at", f"{rows['at'].iat[i]!r}", "an ISO 8601 time", "Restore it.") for i in _bad(aged["moment"])
         ]

@@ -16,13 +16,13 @@ from longbanana_nb.scoring.aggregate import scope_scores
 from longbanana_nb.scoring.cases import CaseTable, case_table
 from longbanana_nb.scoring.differences import COLUMNS as DIFFERENCE_COLUMNS
 from longbanana_nb.scoring.differences import differences
-from longbanana_nb.scoring.grids import as_text, checked_grid, refuse_faults, require_columns
+from longbanana_nb.scoring.grids import as_text, checked_grid, refuse_faults, require_columns, with_missing
 from longbanana_nb.scoring.groups import FACTORS, group_scores
 from longbanana_nb.scoring.pass_rate import COLUMNS as PASS_COLUMNS
 from longbanana_nb.scoring.pass_rate import case_passes, pass_rates
 from longbanana_nb.scoring.policy import Policy, require_level
 from longbanana_nb.scoring.sensitivity import label_shares, sensitivity
-from longbanana_nb.scoring.tally import Tally, check_list, tally
+from longbanana_nb.scoring.tally import cells, check_list, tally
 from longbanana_nb.scoring.weights import load_weights
 
 SYSTEM_COLUMNS = ["system", *FACTORS, "simulated"]
@@ -101,11 +101,12 @@ def score_grid(
     """
     policy, level = policy or Policy(), require_level(level)
     weights = load_weights(policy.weights)
-    checked = checked_grid(grid, policy)
-    if checked.empty:
-        raise CallError("verdict grid: found no rows; expected at least one verdict. Judge something first.")
+    checked = checked_grid(grid)
     known = system_facts(checked, systems)
-    counts = _counts(checked, totals, list(known["system"]))
+    checks, units = _expected(checked, totals, list(known["system"]))
+    cell = cells(checked, checks, units)
+    judged = with_missing(checked, policy)
+    counts = tally(judged, cell, checks, units)
     table = case_table(counts, policy)
     return Scores(
         release=release,
@@ -115,8 +116,8 @@ def score_grid(
         scores=scope_scores(counts, table, policy, level),
         pass_rates=pass_rates(counts, table, policy, weights, level),
         differences=differences(table, case_passes(counts, table, policy, weights), level),
-        sensitivity=sensitivity(grid, counts, policy),
-        label_shares=label_shares(checked),
+        sensitivity=sensitivity(checked, cell, counts, policy),
+        label_shares=label_shares(judged),
         groups=group_scores(table, known, level),
     )
 
@@ -128,8 +129,9 @@ def case_scores(grid: pd.DataFrame, *, totals: pd.DataFrame | None = None, polic
     and errors as in `score_grid`.
     """
     policy = policy or Policy()
-    checked = checked_grid(grid, policy)
-    table = case_table(_counts(checked, totals, list(dict.fromkeys(checked["system"]))), policy)
+    checked = checked_grid(grid)
+    checks, units = _expected(checked, totals, list(dict.fromkeys(checked["system"])))
+    table = case_table(tally(with_missing(checked, policy), cells(checked, checks, units), checks, units), policy)
     return pd.concat([_case_frame(table, unit) for unit in range(len(table.units))], ignore_index=True)
 
 
@@ -147,13 +149,16 @@ def system_facts(grid: pd.DataFrame, systems: pd.DataFrame | None) -> pd.DataFra
     return named.reindex(columns=SYSTEM_COLUMNS)
 
 
-def _counts(checked: pd.DataFrame, totals: pd.DataFrame | None, order: list[str]) -> Tally:
+def _expected(checked: pd.DataFrame, totals: pd.DataFrame | None, order: list[str]) -> tuple[pd.DataFrame, list[tuple[str, str]]]:
+    """The checks every (judge, system) is held to, and these pairs in order."""
+    if checked.empty:
+        raise CallError("verdict grid: found no rows; expected at least one verdict. Judge something first.")
     checks = check_list(checked if totals is None else filled_totals(totals))
     if totals is not None:
         refuse_faults("The verdicts do not fit the release.", _outside(checked, checks))
     pairs = set(zip(checked["judge"], checked["system"], strict=True))
     units = [(judge, system) for judge in dict.fromkeys(checked["judge"]) for system in order if (judge, system) in pairs]
-    return tally(checked, checks, units)
+    return checks, units
 
 
 def filled_totals(totals: pd.DataFrame) -> pd.DataFrame:

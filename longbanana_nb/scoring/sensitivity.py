@@ -1,44 +1,45 @@
-"""What the same verdicts say when a defensible choice is made the other way: Uncertain, missing images, threshold."""
+"""What the same verdicts say when a defensible choice is made the other way: Uncertain, missing images."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from longbanana_nb.scoring.aggregate import mean_or_nan
 from longbanana_nb.scoring.cases import case_table
-from longbanana_nb.scoring.grids import checked_grid
+from longbanana_nb.scoring.grids import with_missing
 from longbanana_nb.scoring.policy import Policy
 from longbanana_nb.scoring.tally import Tally, tally
 
 READINGS = ("card", "strict", "lenient", "delivered", "zero")
-THRESHOLDS = tuple(range(60, 81, 2))
 
 
-def sensitivity(grid: pd.DataFrame, counts: Tally, policy: Policy) -> pd.DataFrame:
+def sensitivity(checked: pd.DataFrame, cell: NDArray[np.int64], counts: Tally, policy: Policy) -> pd.DataFrame:
     """Overall score of each (judge, system) under each reading; columns `judge, system, reading, score, cases_scored`.
 
     Readings: "card" is the score as asked for; "strict" counts Uncertain as Fail, "lenient" as Pass; "delivered" and "zero"
     are the two missing policies, whichever was asked for.
 
     Args:
-        grid: the verdict grid before the missing policy. counts: its tally, for the list of checks and units.
-        policy: the choices everything else is held to.
+        checked: the checked grid before the missing policy, `cell`: the place of its rows in the tally.
+        counts: the tally, for the list of checks and units. policy: the choices everything else is held to.
     """
-    asked = checked_grid(grid, policy)
-    is_judged = ~asked["zeroed"]
+    asked = with_missing(checked, policy)
+    is_sure = asked["label"] != 1
     variants = {
         "card": asked,
-        "strict": asked.assign(label=asked["label"].where(~((asked["label"] == 1) & is_judged), 0.0)),
-        "lenient": asked.assign(label=asked["label"].where(~((asked["label"] == 1) & is_judged), 2.0)),
-        "delivered": checked_grid(grid, replace(policy, missing="delivered")),
-        "zero": checked_grid(grid, replace(policy, missing="zero")),
+        "strict": asked.assign(label=asked["label"].where(is_sure, 0.0)),
+        "lenient": asked.assign(label=asked["label"].where(is_sure, 2.0)),
+        "delivered": with_missing(checked, replace(policy, missing="delivered")),
+        "zero": with_missing(checked, replace(policy, missing="zero")),
     }
     rows: list[dict[str, Any]] = []
     for reading in READINGS:
-        table = case_table(tally(variants[reading], counts.checks, counts.units), policy)
+        table = case_table(tally(variants[reading], cell, counts.checks, counts.units), policy)
         for unit, (judge, system) in enumerate(counts.units):
             scored = int((table.score[unit] >= 0).sum())
             score = mean_or_nan(table.score[unit])

@@ -10,7 +10,7 @@ import pandas as pd
 
 from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.names import nearest
-from longbanana_nb.scoring.grids import OPTIONAL, fact_faults, refuse_faults
+from longbanana_nb.scoring.grids import OPTIONAL, duplicate_faults, fact_faults, refuse_faults
 from longbanana_nb.scoring.journals_in import counting_answers, is_journal
 from longbanana_nb.scoring.policy import OUTCOMES
 from longbanana_nb.scoring.rows_in import read_rows
@@ -53,26 +53,30 @@ def read_verdict_table(path: str | Path, totals: pd.DataFrame | None = None) -> 
     rows, names = read_rows(file)
     _require_columns(rows, file)
     rows = _filled(rows)
-    faults = _word_faults(rows, names)
+    faults = _word_faults(rows, names) + fact_faults(rows, names)
+    faults += [] if is_journal(rows.columns) else duplicate_faults(rows, names)
     refuse_faults("The verdict table is not fit for scoring.", faults)
     rows = rows.assign(state=_states(rows))
     if is_journal(rows.columns):
         rows, names = counting_answers(rows, names)
     rows, names = _spread(rows, names, totals)
-    refuse_faults("The verdict table is not fit for scoring.", fact_faults(rows, names))
-    values = [LABELS.get(text, np.nan) for text in rows["label"].map(_label_key)]
-    grid = rows.assign(label=np.array(values, dtype=float))[GRID_COLUMNS]
+    refuse_faults("The verdict table is not fit for scoring.", duplicate_faults(rows, names))
+    values = _label_keys(rows["label"]).map(LABELS).to_numpy(dtype=float)
+    grid = rows.assign(label=values)[GRID_COLUMNS]
     return grid if totals is None else _with_unasked(grid, filled_totals(totals))
 
 
 LABELS = {**{str(value): float(value) for value in LABEL_NAMES}, **{name: float(value) for name, value in NAMED_LABELS.items()}}
 
 
-def _label_key(text: str) -> str:
-    """The form in which a label is looked up: a bare digit or a lower-case name."""
-    bare = text.strip().lower()
-    number = NUMBERS.fullmatch(bare)
-    return number[1] if number else bare
+def _label_keys(labels: pd.Series) -> pd.Series:
+    """The form in which labels are looked up: a bare digit or a lower-case name, "" where there is none."""
+    keys = {}
+    for text in labels.unique():
+        bare = str(text).strip().lower()
+        number = NUMBERS.fullmatch(bare)
+        keys[text] = number[1] if number else bare
+    return labels.map(keys)
 
 
 def _require_columns(rows: pd.DataFrame, path: Path) -> None:
@@ -98,7 +102,7 @@ def _filled(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _word_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
     """Faults of single cells: labels, outcomes, empty ids, and a label where there can be none."""
-    keys = rows["label"].map(_label_key)
+    keys = _label_keys(rows["label"])
     labelled = keys != ""
     has_no_image = ~rows["outcome"].isin(["", "image"])
     tests = (

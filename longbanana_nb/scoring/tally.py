@@ -55,13 +55,28 @@ def category_rank(category: str) -> int:
     return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
 
 
-def tally(grid: pd.DataFrame, checks: pd.DataFrame, units: list[tuple[str, str]]) -> Tally:
-    """Count a checked grid (see `grids.checked_grid`) over the checks that should have been judged."""
-    unit = pd.MultiIndex.from_tuples(units).get_indexer(pd.MultiIndex.from_frame(grid[["judge", "system"]]))
-    place = pd.MultiIndex.from_frame(checks[["case_id", "check_id"]]).get_indexer(
-        pd.MultiIndex.from_frame(grid[["case_id", "check_id"]])
-    )
-    cell = unit.astype(np.int64) * len(checks) + place
+def cells(grid: pd.DataFrame, checks: pd.DataFrame, units: list[tuple[str, str]]) -> NDArray[np.int64]:
+    """For each row of a checked grid, its place in the units x checks array, counted row by row."""
+    unit = _places(grid, pd.DataFrame(units, columns=["judge", "system"]))
+    return unit * len(checks) + _places(grid, checks[["case_id", "check_id"]])
+
+
+def _places(grid: pd.DataFrame, known: pd.DataFrame) -> NDArray[np.int64]:
+    """For each row of the grid, the row of `known` with the same two keys; both frames hold text, and each row is there."""
+    first, second = known.columns
+    firsts, seconds = pd.Index(known[first].unique()), pd.Index(known[second].unique())
+
+    def code(frame: pd.DataFrame) -> NDArray[np.int64]:
+        joined = firsts.get_indexer(frame[first]).astype(np.int64) * len(seconds) + seconds.get_indexer(frame[second])
+        return np.asarray(joined, dtype=np.int64)
+
+    place = np.zeros(len(firsts) * len(seconds), dtype=np.int64)
+    place[code(known)] = np.arange(len(known))
+    return place[code(grid)]
+
+
+def tally(grid: pd.DataFrame, cell: NDArray[np.int64], checks: pd.DataFrame, units: list[tuple[str, str]]) -> Tally:
+    """Count a checked grid over the checks that should have been judged; `cell` is from `cells`."""
     shape = (len(units), len(checks))
     is_valid = (grid["state"] == "valid").to_numpy()
     labels = np.nan_to_num(grid["label"].to_numpy(dtype=float))
