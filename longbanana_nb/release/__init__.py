@@ -2,6 +2,7 @@
 
 from longbanana_nb.release.annotations import overlay_folder
 from longbanana_nb.release.contract import Case, Check, CheckKey, Evaluation, Option, Reference, Release, Unit
+from longbanana_nb.release.fetching import fetch_release
 from longbanana_nb.release.loading import load_release
 from longbanana_nb.release.probe_grammar import parse_probe
 from longbanana_nb.release.probes import PROBE_VERSION, Box, Entity, Probe
@@ -22,6 +23,7 @@ __all__ = [
     "Release",
     "Unit",
     "Validation",
+    "fetch_release",
     "load_release",
     "overlay_folder",
     "parse_probe",
