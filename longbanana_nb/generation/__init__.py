@@ -25,6 +25,7 @@ from longbanana_nb.generation.contracts import (
 from longbanana_nb.generation.engine import generate_run
 from longbanana_nb.generation.harnesses import HARNESSES
 from longbanana_nb.generation.importing import import_candidates
+from longbanana_nb.generation.prepare import Factories, Prepared, prepare
 from longbanana_nb.generation.summary import Summary
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Backend",
     "Capabilities",
     "Draft",
+    "Factories",
     "Finish",
     "ImageRequest",
     "ImageResult",
@@ -41,6 +43,7 @@ __all__ = [
     "ListedReference",
     "ModelChoice",
     "Models",
+    "Prepared",
     "Reason",
     "SeenImage",
     "Step",
@@ -52,4 +55,5 @@ __all__ = [
     "Usage",
     "generate_run",
     "import_candidates",
+    "prepare",
 ]

@@ -46,7 +46,7 @@ def generate_run(
     case_ids: Iterable[str] | None = None,
     limits: Limits | None = None,
     workers: int | None = None,
-    reuse: Iterable[str | Path] = (),
+    reuse: Iterable[Run | str | Path] = (),
 ) -> Summary:
     """Make every candidate that is missing; finished ones are left alone, whatever their outcome.
 
@@ -58,7 +58,7 @@ def generate_run(
         case_ids: the selection; None takes all cases of the release.
         limits: of the experiment; `max_usd` stops handing out work once that much was spent in this run.
         workers: processes; None takes one a processor.
-        reuse: folders of earlier runs; an image of the same system hash, release and revision, case and sample is copied instead
+        reuse: earlier runs, or their folders; an image of the same system hash, release and revision, case and sample is copied instead
             of made.
 
     Raises:
@@ -70,7 +70,7 @@ def generate_run(
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
     settings = Settings(workers or processors(), limits.max_usd if limits is not None else None)
-    earlier = ReusableCandidates([path for path in reuse if _measures(path, release)], release.revision)
+    earlier = _earlier(reuse, release)
     summary = Summary()
     with run.owner():
         for system in prepared:
@@ -109,8 +109,10 @@ def _chosen(release: Release, case_ids: Iterable[str] | None) -> list[Case]:
     return [case for case_id, case in release.cases.items() if case_id in set(wanted)]
 
 
-def _measures(path: str | Path, release: Release) -> bool:
-    return open_run(path).meta.release.name == release.name
+def _earlier(reuse: Iterable[Run | str | Path], release: Release) -> ReusableCandidates:
+    """What earlier runs of the same release hold."""
+    runs = [open_run(place) if isinstance(place, str | Path) else place for place in reuse]
+    return ReusableCandidates([run.path for run in runs if run.meta.release.name == release.name], release.revision)
 
 
 def _missing(

@@ -45,7 +45,8 @@ class Summary:
             "notes": self.notes,
         }
 
-    def __str__(self) -> str:
+    def text(self) -> str:
+        """The same for people: one line of totals, one a system, then what deserves a look."""
         lines = [
             f"{self.made} candidates made, {self.found_finished} were there, {self.reused} reused; {self.expected} expected."
         ]
@@ -57,6 +58,8 @@ class Summary:
         if self.ignored:
             lines.append(f"  {len(self.ignored)} files belong to no case and were left alone: {_listed(self.ignored)}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+    __str__ = text
 
 
 def _listed(names: list[str], most: int = 10) -> str:
