@@ -39,8 +39,9 @@ def check_list(grid: pd.DataFrame) -> pd.DataFrame:
     # A fact known in one row holds for the check everywhere; contradictions were refused before.
     facts = facts.drop_duplicates().sort_values(["category", "dimension", "polarity"], ascending=False, kind="stable")
     checks = facts.drop_duplicates(["case_id", "check_id"]).copy()
-    known = facts.loc[facts["category"] != ""].drop_duplicates("case_id").set_index("case_id")["category"]
-    checks["category"] = checks["case_id"].map(known).fillna("")
+    known = facts.loc[facts["category"] != ""].drop_duplicates("case_id")
+    category = dict(zip(known["case_id"], known["category"], strict=True))
+    checks["category"] = pd.Series([category.get(case_id, "") for case_id in checks["case_id"]], checks.index, dtype=object)
     for fact in ("dimension", "polarity"):
         values = facts.loc[facts[fact] != ""].drop_duplicates(["case_id", "check_id"]).set_index(["case_id", "check_id"])[fact]
         index = pd.MultiIndex.from_frame(checks[["case_id", "check_id"]])
