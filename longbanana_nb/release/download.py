@@ -68,6 +68,7 @@ def download(url: str, file: Path, *, pause_s: float = 1.0) -> None:
         DataError: when the server refuses, or breaks off six times in a row without one more byte.
     """
     import requests
+    from urllib3.exceptions import HTTPError
 
     partial, failures = _Partial(file), 0
     with requests.Session() as session:
@@ -75,7 +76,7 @@ def download(url: str, file: Path, *, pause_s: float = 1.0) -> None:
             before, _ = partial.state(url)
             try:
                 _go_on(session, url, partial)
-            except (_BrokenError, requests.RequestException) as error:
+            except (_BrokenError, HTTPError, requests.RequestException) as error:
                 have, _ = partial.state(url)
                 failures = 0 if have > before else failures + 1
                 if failures == ATTEMPTS:
@@ -183,7 +184,7 @@ def _append(url: str, response: requests.Response, file: Path, start: int) -> in
         tqdm(desc="download", total=total, initial=start, unit="B", unit_scale=True, disable=None) as bar,
     ):
         end = out.tell()
-        for block in response.iter_content(_BLOCK):
+        while block := response.raw.read1(_BLOCK, decode_content=False):  # what has come, also if the rest will not
             end += len(block)
             if end > MAX_BYTES:
                 raise _fault(url, "too_large", f"more than {MAX_BYTES} bytes", f"at most {MAX_BYTES}", "Check the address.")
