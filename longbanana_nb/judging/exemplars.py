@@ -1,0 +1,161 @@
+"""The exemplars of a case, prepared once: cut out, grouped by kind, with what is known of their colour and lettering."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from longbanana_nb.judging import texts
+from longbanana_nb.judging.looks import Box, Entity, Unanswerable
+from longbanana_nb.release import probes as p
+from longbanana_nb.vision import colour, kinds
+from longbanana_nb.vision.cutout import Cutout, cut_out
+from longbanana_nb.vision.decode import decode
+from longbanana_nb.vision.finding import Finder
+
+Key = tuple[str, Box]
+Mask = npt.NDArray[np.bool_]
+CACHED_CASES = 2
+
+
+@dataclass(slots=True)
+class Exemplar:
+    """One exemplar: its cut-out, the number of its kind, and the looks the probes state of it (None: not stated)."""
+
+    cutout: Cutout
+    kind: int = -1
+    colours: set[str] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Kind:
+    """One kind: the cut-out it is searched by, the part of it that its colour names, and where its label sits."""
+
+    cutout: Cutout
+    painted: Mask
+    label: tuple[float, float, float, float] | None  # in the cut-out's pixels
+
+
+@dataclass(slots=True)
+class Exemplars:
+    """All exemplars of a case by (reference id, box), their kinds, and the finder of these kinds."""
+
+    known: dict[Key, Exemplar]
+    missing: dict[Key, str]
+    kinds: list[Kind]
+    finder: Finder
+
+    def of(self, entity: Entity) -> Exemplar:
+        """The entity's exemplar; Unanswerable where there is none to search by."""
+        key = (entity.reference_id, entity.box)
+        if key not in self.known:
+            raise Unanswerable(self.missing.get(key, f"reference {entity.reference_id!r} is not there"))
+        return self.known[key]
+
+
+def exemplars(probes: Iterable[p.Probe], read: Callable[[str], bytes | None]) -> Exemplars:
+    """Prepare the exemplars of some probes.
+
+    Args:
+        read: the bytes of a reference by its id, None if there is none.
+    """
+    stated = _stated(probes)
+    pixels: dict[str, npt.NDArray[np.uint8] | None] = {}
+    known: dict[Key, Exemplar] = {}
+    missing: dict[Key, str] = {}
+    for key, looks in stated.items():
+        reference_id, box = key
+        if reference_id not in pixels:
+            data = read(reference_id)
+            pixels[reference_id] = None if data is None else decode(data, f"reference {reference_id!r}").pixels
+        picture = pixels[reference_id]
+        cutout = None if picture is None else cut_out(picture, box)
+        if cutout is None:
+            missing[key] = f"reference {reference_id!r} {'is not there' if picture is None else 'shows nothing in that box'}"
+            continue
+        known[key] = Exemplar(cutout, -1, *looks)
+    members = list(known.values())
+    for exemplar, number in zip(members, kinds.group([one.cutout for one in members]), strict=True):
+        exemplar.kind = number
+    made = [_kind([one for one in members if one.kind == n]) for n in range(1 + max((m.kind for m in members), default=-1))]
+    return Exemplars(known, missing, made, Finder([kind.cutout for kind in made]))
+
+
+def _stated(probes: Iterable[p.Probe]) -> dict[Key, tuple[set[str], set[str]]]:
+    """Every exemplar with the colours and letterings that entities naming it ask for."""
+    stated: dict[Key, tuple[set[str], set[str]]] = {}
+    for probe in probes:
+        for entity in p.entities(probe):
+            colours, words = stated.setdefault((entity.reference_id, entity.box), (set(), set()))
+            if entity.colour:
+                colours.add(entity.colour)
+            if entity.text:
+                words.add(texts.normal(entity.text))
+        for leaf in p.leaves(probe):
+            if isinstance(leaf, p.SameAs):
+                stated.setdefault((leaf.reference_id, leaf.box), (set(), set()))
+    return stated
+
+
+def _kind(members: list[Exemplar]) -> Kind:
+    plain = sorted(members, key=lambda one: (bool(one.cutout.sticker.any()), -one.cutout.sharpness))
+    first = plain[0].cutout
+    labels = [_label_box(one.cutout, first) for one in members if one.cutout.sticker.any()]
+    label = None if not labels else tuple(float(v) for v in np.median(np.array(labels), axis=0))
+    return Kind(first, painted_part(plain[0]), label)  # type: ignore[arg-type]
+
+
+def painted_part(exemplar: Exemplar) -> Mask:
+    """The part of a cut-out that its colour name speaks of: where it has the stated colour, else its main hue."""
+    cutout = exemplar.cutout
+    mask = cv2.erode(cutout.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool) & ~cutout.sticker
+    names = colour.name_of(colour.to_lab(cutout.pixels))
+    counts = np.bincount(names[mask], minlength=len(colour.NAMES))[: len(colour.HUES)]
+    stated = [name for name in exemplar.colours if name in colour.HUES]
+    best = max(stated or colour.HUES, key=lambda name: int(counts[colour.HUES.index(name)]))
+    part: Mask = mask & (names == colour.HUES.index(best))
+    return part if part.sum() > 0.04 * mask.sum() else mask
+
+
+def _label_box(cutout: Cutout, target: Cutout) -> tuple[float, float, float, float]:
+    """The sticker's box carried from one cut-out's pixels to another's, by their objects' boxes."""
+    ys, xs = np.nonzero(cutout.sticker)
+    x0, y0, x1, y1 = cutout.box
+    a0, b0, a1, b1 = target.box
+    fx, fy = (a1 - a0) / (x1 - x0), (b1 - b0) / (y1 - y0)
+    return (
+        a0 + (float(xs.min()) - x0) * fx,
+        b0 + (float(ys.min()) - y0) * fy,
+        a0 + (float(xs.max()) + 1 - x0) * fx,
+        b0 + (float(ys.max()) + 1 - y0) * fy,
+    )
+
+
+class CaseCache:
+    """The last few cases' exemplars in this process, by everything they are made of."""
+
+    def __init__(self, size: int = CACHED_CASES) -> None:
+        self._size = size
+        self._kept: OrderedDict[str, Exemplars] = OrderedDict()
+
+    def get(self, key: str, make: Callable[[], Exemplars]) -> Exemplars:
+        """The exemplars kept under `key`, made if they are not."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        self._kept.move_to_end(key)
+        while len(self._kept) > self._size:
+            self._kept.popitem(last=False)
+        return self._kept[key]
+
+
+def parsed(probes: Iterable[Mapping[str, object]]) -> list[p.Probe]:
+    """Probes as typed trees."""
+    from longbanana_nb.release import parse_probe
+
+    return [parse_probe(probe, "probe") for probe in probes]

@@ -1,0 +1,128 @@
+"""A look through pixels: what the vision tools find in one candidate, each thing computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import cv2
+import numpy as np
+
+from longbanana_nb.files import canonical_json, sha256_bytes
+from longbanana_nb.judging import texts
+from longbanana_nb.judging.exemplars import CaseCache, Exemplar, Exemplars, exemplars, parsed
+from longbanana_nb.judging.looks import Box, Entity, Lettering, Sighting
+from longbanana_nb.vision import colour, cutout, decode, edges, finding, kinds, layout, lettering, palette, searching, seeing
+from longbanana_nb.vision.finding import Pose
+
+if TYPE_CHECKING:
+    from longbanana_nb.judging.protocols import PictureFile
+
+VERSION = "pixels-1"
+SCORE_BOUNDS = ((0.0, 0.0), (0.50, 0.33), (0.60, 0.62), (0.85, 1.0), (1.0, 1.0))  # edge score: surety of the kind
+OTHER_LOOKS = 0.25  # likeness of a thing to one of its kind in another colour or with other lettering
+READABLE = 0.45
+
+_cases = CaseCache()
+
+
+def versions() -> dict[str, str]:
+    """Versions of every tool that takes part."""
+    tools = (decode, colour, cutout, edges, kinds, searching, finding, seeing, lettering, layout, palette)
+    named = {tool.__name__.rpartition(".")[2]: str(tool.VERSION) for tool in tools}
+    return {**named, "pixels": VERSION, "ocr": lettering.engine_version()}
+
+
+def exemplars_of(references: Sequence[PictureFile], probes: Sequence[Mapping[str, Any]]) -> Exemplars:
+    """The exemplars of a case's probes; the last cases are kept in this process."""
+    files = {reference.id: reference for reference in references}
+    key = sha256_bytes(canonical_json([[r.id, r.sha256] for r in references] + [dict(probe) for probe in probes]))
+
+    def read(reference_id: str) -> bytes | None:
+        return files[reference_id].read() if reference_id in files else None
+
+    return _cases.get(key, lambda: exemplars(parsed(probes), read))
+
+
+class PixelLook:
+    """What pixels say of one candidate. It is given bytes and exemplars, and knows nothing else."""
+
+    def __init__(self, candidate: bytes, known: Exemplars) -> None:
+        cv2.setNumThreads(1)
+        self._pixels = decode.decode(candidate, "candidate").pixels
+        self._known = known
+        self.size: tuple[int, int] = (int(self._pixels.shape[1]), int(self._pixels.shape[0]))
+        self._seen: dict[int, tuple[str | None, float]] = {}
+        self._read: dict[int, tuple[str, float]] = {}
+
+    @cached_property
+    def poses(self) -> list[Pose]:
+        """Every instance of every kind of the case."""
+        return self._known.finder.find(self._pixels)
+
+    def find(self, entity: Entity) -> list[Sighting]:
+        """All instances of the exemplar's kind, best first."""
+        exemplar = self._known.of(entity)
+        found = [
+            self._sighting(n, pose, exemplar) for n, pose in enumerate(self.poses) if pose.kind == exemplar.kind
+        ]
+        return sorted(found, key=lambda sighting: (-sighting.likeness, -sighting.score))
+
+    def lettering(self, box: Box | None) -> list[Lettering]:
+        """All lettering, read once over the whole picture."""
+        found = [Lettering(one.text, one.box, one.confidence) for one in self._readings]
+        if box is None:
+            return found
+        return [one for one in found if layout.share_inside(_point(one.box), box) > 0]
+
+    def palette(self, box: Box | None) -> dict[str, float]:
+        """Shares of the backdrop by colour, things found left out."""
+        return palette.backdrop_shares(self._pixels, [pose.box for pose in self.poses], box)
+
+    @cached_property
+    def _readings(self) -> list[lettering.Reading]:
+        return lettering.read_picture(self._pixels)
+
+    def _sighting(self, n: int, pose: Pose, exemplar: Exemplar) -> Sighting:
+        w, h = self.size
+        box = (max(0.0, pose.box[0] / w), max(0.0, pose.box[1] / h), min(1.0, pose.box[2] / w), min(1.0, pose.box[3] / h))
+        name, lead = self._colour(n, pose)
+        text, confidence = self._label(n, pose)
+        score = surety(pose.score)
+        same = self._has_looks(name, text, exemplar)
+        return Sighting(box, score, name, lead, (text,) if text else (), (1.0 if same else OTHER_LOOKS) * score, confidence)
+
+    def _colour(self, n: int, pose: Pose) -> tuple[str | None, float]:
+        if n not in self._seen:
+            kind = self._known.kinds[pose.kind]
+            self._seen[n] = seeing.colour_of(seeing.aligned(self._pixels, kind.cutout, pose), kind.painted)
+        return self._seen[n]
+
+    def _label(self, n: int, pose: Pose) -> tuple[str, float]:
+        if n not in self._read:
+            kind = self._known.kinds[pose.kind]
+            reading = ("", 0.0)
+            if kind.label is not None:
+                reading = lettering.read_labels([seeing.label_patch(self._pixels, kind.cutout, pose, kind.label)])[0]
+            self._read[n] = reading if reading[1] >= READABLE and len(reading[0]) > 1 else ("", 0.0)
+        return self._read[n]
+
+    @staticmethod
+    def _has_looks(name: str | None, text: str, exemplar: Exemplar) -> bool:
+        if exemplar.colours and name not in exemplar.colours:
+            return False
+        if exemplar.texts:
+            return any(texts.equal(text, wanted) == 1.0 for wanted in exemplar.texts)
+        return not (text and not exemplar.cutout.sticker.any())
+
+
+def surety(score: float) -> float:
+    """How surely a pose's edge score (-1 to 1) means its kind, 0 to 1."""
+    xs, ys = zip(*SCORE_BOUNDS, strict=True)
+    return float(np.interp(score, xs, ys))
+
+
+def _point(box: Box) -> Box:
+    x, y = layout.centre(box)
+    return x - 1e-6, y - 1e-6, x + 1e-6, y + 1e-6

@@ -1,0 +1,118 @@
+"""Edges without polarity, hue or strength: the feature by which shapes are compared, and templates made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from longbanana_nb.vision.cutout import Cutout
+
+VERSION = "edges-1"
+SOFTNESS = 10.0
+MARGIN = 0.12
+
+Pixels = npt.NDArray[np.uint8]
+Field = npt.NDArray[np.float32]
+
+
+def edge_field(pixels: Pixels) -> Field:
+    """Edges of an RGB picture as (height, width, 2): the doubled gradient angle as a vector whose length saturates at 1.
+
+    Doubling makes a light-to-dark edge equal to a dark-to-light one, the strongest channel makes it blind to hue, saturation to
+    lighting.
+    """
+    smooth = cv2.GaussianBlur(pixels, (3, 3), 0)
+    gx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.25)
+    gy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=0.25)
+    squared = gx * gx + gy * gy
+    x, y, most = gx[..., 0], gy[..., 0], squared[..., 0]
+    for channel in (1, 2):
+        stronger = squared[..., channel] > most
+        x, y = np.where(stronger, gx[..., channel], x), np.where(stronger, gy[..., channel], y)
+        most = np.maximum(most, squared[..., channel])
+    length = np.sqrt(most) + 1e-6
+    factor = 1 / (length * (length + SOFTNESS))
+    return np.stack([(x * x - y * y) * factor, 2 * x * y * factor], axis=-1).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A cut-out at one size and angle: weighted edges (h, w, 2), weights (h, w), and the object's box in them.
+
+    `energy` is the root of the weighted squared edges.
+    """
+
+    field: Field
+    weights: Field
+    energy: float
+    box: tuple[float, float, float, float]
+
+
+def reduced(cutout: Cutout, side: int) -> Cutout:
+    """The cut-out made smaller, so that its longer object side is `side` pixels."""
+    x0, y0, x1, y1 = cutout.box
+    scale = side / max(x1 - x0, y1 - y0)
+    size = (max(1, round(cutout.pixels.shape[1] * scale)), max(1, round(cutout.pixels.shape[0] * scale)))
+    area = cv2.INTER_AREA
+    mask, sticker = (cv2.resize(m.astype(np.float32), size, interpolation=area) > 0.5 for m in (cutout.mask, cutout.sticker))
+    ys, xs = np.nonzero(mask)
+    box = (int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1) if len(ys) else (0, 0, *size)
+    return Cutout(cv2.resize(cutout.pixels, size, interpolation=area), mask, sticker, box, cutout.sharpness)
+
+
+def posed(cutout: Cutout, side: float, angle: float) -> tuple[Pixels, Field, Field, npt.NDArray[np.float64]]:
+    """The cut-out with its longer object side `side` pixels, turned by `angle` degrees counter-clockwise.
+
+    Returns:
+        pixels, mask (0 to 1), sticker mask (0 to 1), and the 2 x 3 matrix from cut-out pixels to these.
+    """
+    x0, y0, x1, y1 = cutout.box
+    scale = side / max(x1 - x0, y1 - y0)
+    matrix = cv2.getRotationMatrix2D(((x0 + x1) / 2, (y0 + y1) / 2), angle, scale)
+    corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]], dtype=np.float64) @ matrix[:, :2].T + matrix[:, 2]
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    margin = max(2.0, MARGIN * side)
+    matrix[:, 2] += margin - low
+    size = (int(np.ceil(high[0] - low[0] + 2 * margin)), int(np.ceil(high[1] - low[1] + 2 * margin)))
+    blur = 0.4 / scale if scale < 0.85 else 0.0
+
+    def warp(plane: npt.NDArray[np.generic], border: int) -> npt.NDArray[np.generic]:
+        source = cv2.GaussianBlur(plane, (0, 0), blur) if blur else plane
+        warped: npt.NDArray[np.generic] = cv2.warpAffine(source, matrix, size, flags=cv2.INTER_LINEAR, borderMode=border)
+        return warped
+
+    pixels = warp(cutout.pixels, cv2.BORDER_REPLICATE).astype(np.uint8)
+    mask = warp(cutout.mask.astype(np.float32), cv2.BORDER_CONSTANT).astype(np.float32)
+    sticker = warp(cutout.sticker.astype(np.float32), cv2.BORDER_CONSTANT).astype(np.float32)
+    return pixels, mask, sticker, matrix
+
+
+def blurred(field: Field, sigma: float) -> Field:
+    """The field with its edges spread; opposite directions cancel."""
+    soft: Field = cv2.GaussianBlur(field, (0, 0), sigma)
+    return soft
+
+
+def template(cutout: Cutout, side: float, angle: float = 0.0, blur: float = 0.0) -> Template:
+    """Edges of a cut-out at a size and angle, weighted by its slightly widened silhouette; its sticker counts nothing."""
+    pixels, mask, sticker, _ = posed(cutout, side, angle)
+    wide = cv2.dilate(mask, np.ones((3, 3), np.uint8))
+    weights = np.clip(wide * 1.2, 0, 1) * (1 - np.clip(cv2.dilate(sticker, np.ones((3, 3), np.uint8)), 0, 1))
+    field = blurred(edge_field(pixels), blur) if blur else edge_field(pixels)
+    ys, xs = np.nonzero(mask > 0.5)
+    box = (float(xs.min()), float(ys.min()), float(xs.max() + 1), float(ys.max() + 1)) if len(ys) else (0.0, 0.0, 1.0, 1.0)
+    energy = float(np.sqrt((weights * (field**2).sum(axis=-1)).sum()))
+    return Template((field * weights[..., None]).astype(np.float32), weights.astype(np.float32), energy, box)
+
+
+def likeness_map(window: Field, shape: Template) -> Field:
+    """Normalised correlation (-1 to 1) of a template at every place where it fits wholly into `window`."""
+    found = cv2.matchTemplate(np.ascontiguousarray(window), shape.field, cv2.TM_CCORR)
+    strength = np.ascontiguousarray((window**2).sum(axis=-1))
+    local = cv2.matchTemplate(strength, shape.weights, cv2.TM_CCORR)
+    floor = 0.05 * shape.energy**2
+    result: Field = found / (shape.energy * np.sqrt(np.maximum(local, floor)) + 1e-6)
+    return result

@@ -1,0 +1,114 @@
+"""The first pass over a picture: where might a shape be, at which size; coarse, quick, all kinds and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+import scipy.fft
+
+from longbanana_nb.vision.cutout import Cutout
+from longbanana_nb.vision.edges import blurred, edge_field, reduced, template
+
+VERSION = "searching-1"
+LEVELS = (64, 128, 256)
+SIDES = (20.0, 24.0, 28.5, 34.0)
+PAD = 48
+BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets them
+PROMISING = 0.42
+PEAKS = 7
+
+Pixels = npt.NDArray[np.uint8]
+Spectrum = npt.NDArray[np.complex64]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A place where a kind may be: kind number, score (-1 to 1), and the box in fractions of the longer picture side."""
+
+    kind: int
+    score: float
+    box: tuple[float, float, float, float]
+
+    @property
+    def side(self) -> float:
+        """Longer side of the box."""
+        return max(self.box[2] - self.box[0], self.box[3] - self.box[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One kind at one size on one level, in the Fourier domain."""
+
+    kind: int
+    level: int
+    edges: tuple[Spectrum, Spectrum]
+    weights: Spectrum
+    energy: float
+    box: tuple[float, float, float, float]
+
+
+def fft_side(level: int) -> int:
+    """Side of the padded square in which a level is correlated."""
+    return int(scipy.fft.next_fast_len(level + PAD, real=True))
+
+
+def probes(cutouts: Sequence[Cutout]) -> list[Probe]:
+    """Prepare one cut-out a kind (kind = position) for `hints`, at every size and level; about 1 MB a cut-out and size."""
+    made = []
+    for kind, cutout in enumerate(cutouts):
+        small = reduced(cutout, 64)
+        for side in SIDES:
+            shape = template(small, side, blur=BLUR)
+            for level in LEVELS:
+                n = (fft_side(level), fft_side(level))
+                a, b, w = (
+                    np.conj(scipy.fft.rfft2(plane, n)).astype(np.complex64)
+                    for plane in (shape.field[..., 0], shape.field[..., 1], shape.weights)
+                )
+                made.append(Probe(kind, level, (a, b), w, shape.energy, shape.box))
+    return made
+
+
+def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
+    """All promising places of all kinds, best first."""
+    found: list[Hint] = []
+    for level in LEVELS:
+        field = blurred(edge_field(_level(pixels, level)), BLUR)
+        n = fft_side(level)
+        shift = PAD // 2
+        padded = np.zeros((n, n, 2), dtype=np.float32)
+        padded[shift : shift + field.shape[0], shift : shift + field.shape[1]] = field
+        a, b = (scipy.fft.rfft2(padded[..., i]) for i in (0, 1))
+        strength = scipy.fft.rfft2((padded**2).sum(axis=-1))
+        extent = (field.shape[0] + shift, field.shape[1] + shift)
+        for probe in (p for p in prepared if p.level == level):
+            both = np.stack([a * probe.edges[0] + b * probe.edges[1], strength * probe.weights]).astype(np.complex64)
+            score, local = scipy.fft.irfft2(both, s=(n, n))
+            score = score / (probe.energy * np.sqrt(np.maximum(local, 0.15 * probe.energy**2)))
+            found += _peaks(score[: extent[0], : extent[1]], probe, level, shift)
+    return sorted(found, key=lambda hint: -hint.score)
+
+
+def _level(pixels: Pixels, level: int) -> Pixels:
+    scale = level / max(pixels.shape[:2])
+    size = (max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale)))
+    return cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
+
+
+def _peaks(score: npt.NDArray[np.float32], probe: Probe, level: int, shift: int) -> list[Hint]:
+    top = cv2.dilate(score, np.ones((9, 9), np.uint8))
+    ys, xs = np.nonzero((score >= top) & (score > PROMISING))
+    best = np.argsort(-score[ys, xs])[:PEAKS]
+    x0, y0, x1, y1 = probe.box
+    return [
+        Hint(
+            probe.kind,
+            float(score[y, x]),
+            ((x - shift + x0) / level, (y - shift + y0) / level, (x - shift + x1) / level, (y - shift + y1) / level),
+        )
+        for y, x in zip(ys[best].tolist(), xs[best].tolist(), strict=True)
+    ]

@@ -1,0 +1,64 @@
+"""Looking closer at a pose: the candidate's pixels in the frame of a cut-out, their colour, label and fidelity."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from longbanana_nb.vision import colour
+from longbanana_nb.vision.cutout import Cutout
+from longbanana_nb.vision.edges import posed
+from longbanana_nb.vision.finding import Pose
+
+VERSION = "seeing-1"
+LABEL_HEIGHT = 44
+
+Pixels = npt.NDArray[np.uint8]
+Mask = npt.NDArray[np.bool_]
+Matrix = npt.NDArray[np.float64]
+
+
+def to_picture(cutout: Cutout, pose: Pose) -> Matrix:
+    """The 2 x 3 matrix that carries a cut-out's pixels to where the pose puts them in the picture."""
+    _, mask, _, matrix = posed(cutout, pose.side, pose.angle)
+    ys, xs = np.nonzero(mask > 0.5)
+    middle = (xs.min() + xs.max() + 1) / 2, (ys.min() + ys.max() + 1) / 2
+    moved = matrix.copy()
+    moved[:, 2] += np.array(pose.centre) - np.array(middle)
+    return moved
+
+
+def aligned(pixels: Pixels, cutout: Cutout, pose: Pose) -> Pixels:
+    """The picture's pixels in the frame of the cut-out."""
+    h, w = cutout.mask.shape
+    matrix = to_picture(cutout, pose)
+    scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
+    source = cv2.GaussianBlur(pixels, (0, 0), 0.4 * scale) if scale > 1.3 else pixels
+    found: Pixels = cv2.warpAffine(source, matrix, (w, h), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE)
+    return found
+
+
+def label_patch(pixels: Pixels, cutout: Cutout, pose: Pose, label: tuple[float, float, float, float]) -> Pixels:
+    """The label of a thing, cut from the picture upright, with a small rim."""
+    x0, y0, x1, y1 = label
+    rim = 0.12 * (y1 - y0)
+    x0, y0, x1, y1 = x0 - rim, y0 - rim, x1 + rim, y1 + rim
+    zoom = LABEL_HEIGHT / max(y1 - y0, 1.0)
+    size = (max(8, round((x1 - x0) * zoom)), LABEL_HEIGHT)
+    into = np.array([[1 / zoom, 0, x0], [0, 1 / zoom, y0], [0, 0, 1]])
+    matrix = np.vstack([to_picture(cutout, pose), [0, 0, 1]]) @ into
+    flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
+    patch: Pixels = cv2.warpAffine(pixels, matrix[:2], size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+    return patch
+
+
+def colour_of(patch: Pixels, part: Mask) -> tuple[str | None, float]:
+    """The main colour of the masked pixels and how clearly it leads, 0 to 1; (None, 0) where they are empty."""
+    shares = colour.shares(patch, part)
+    hues = {name: share for name, share in shares.items() if name in colour.HUES}
+    if not hues or sum(hues.values()) < 0.2:
+        grey = max(shares, key=lambda name: shares[name], default=None)
+        return grey, shares.get(grey, 0.0) if grey else 0.0
+    best = max(hues, key=lambda name: hues[name])
+    return best, float(np.clip(1.6 * hues[best] / sum(hues.values()), 0, 1))
