@@ -150,7 +150,8 @@ def test_a_failed_window_keeps_its_earlier_picture_as_a_step_file(run, release):
 
 
 def test_a_picture_keeps_the_extension_its_bytes_deserve(run, release):
-    generate(run, release, failing("jpeg_called_png", at=2), case_ids=["007"])
+    summary = generate(run, release, failing("jpeg_called_png", at=2), case_ids=["007"])
+    assert summary.notes == ["direct, case '007': 64 x 48 pixels, asked for 96 x 96."]
     record = run.candidate("direct", "007", 0).record()
     assert (record.image.file, record.image.format, record.image.width, record.image.height) == ("image.jpg", "jpeg", 64, 48)
 
@@ -223,6 +224,7 @@ def test_imported_systems_are_passed_over(run, release):
     imported = parse_system({"name": "mine", "harness": {"kind": "imported"}})
     summary = generate(run, release, imported, floor_system("blank"))
     assert list(summary.outcomes) == ["blank"]
+    assert "mine is imported and was passed over." in summary.text()
 
 
 def test_earlier_runs_are_used_again_with_their_steps_and_scenes(tmp_path, run, release):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
 from longbanana_nb.generation.contracts import Reason
@@ -58,8 +59,8 @@ def generate_run(
         case_ids: the selection; None takes all cases of the release.
         limits: of the experiment; `max_usd` stops handing out work once that much was spent in this run.
         workers: processes; None takes one a processor.
-        reuse: earlier runs, or their folders; an image of the same system hash, release and revision, case and sample is copied instead
-            of made.
+        reuse: earlier runs, or their folders; an image of the same system hash, release, revision, case and sample is copied
+            instead of made.
 
     Raises:
         CallError: before anything is made, naming every system that cannot run and every unknown case.
@@ -71,7 +72,7 @@ def generate_run(
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
     settings = Settings(workers or processors(), limits.max_usd if limits is not None else None)
     earlier = _earlier(reuse, release)
-    summary = Summary()
+    summary = Summary(notes=[f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here])
     with run.owner():
         for system in prepared:
             run.add_system(system.spec, system.sha256, versions=system.versions, simulated=system.simulated)
@@ -159,16 +160,20 @@ def _make(run: Run, prepared: Sequence[Prepared], jobs: Sequence[Job], settings:
         return settings.max_usd is not None and spent > 0 and spent >= settings.max_usd
 
     with graceful_stop() as stop:
-        results = each(carry_out, jobs, workers=settings.workers, label="generate", stop=lambda: stop() or is_spent())
-        for job, result in results:
-            if isinstance(result, Refused):
-                refused.append(result)
-                continue
-            made = _without_draft(job, result) if isinstance(result, Failure) else result
-            record = keep(run, by_name[job.spec.name], job, made)
-            summary.made += 1
-            summary.count(record.system, record.outcome)
-            spent += record.cost_usd
+        work = each(carry_out, jobs, workers=settings.workers, label="generate", stop=lambda: stop() or is_spent())
+        with closing(
+            cast(Generator[tuple[Job, Made | Refused | Failure]], work)
+        ) as results:  # ends its processes on any error here
+            for job, result in results:
+                if isinstance(result, Refused):
+                    refused.append(result)
+                    continue
+                made = _without_draft(job, result) if isinstance(result, Failure) else result
+                record = keep(run, by_name[job.spec.name], job, made)
+                summary.made += 1
+                summary.count(record.system, record.outcome)
+                summary.note_size(record.system, record.case_id, made)
+                spent += record.cost_usd
         if refused:
             raise _refusal(refused)
         stop.require_complete(summary.made, len(jobs), "candidates")

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longbanana_nb.generation.jobs import Made
+
+NOTES_SHOWN = 10
 
 
 @dataclass(slots=True)
@@ -32,6 +37,12 @@ class Summary:
         """Count one candidate."""
         self.outcomes.setdefault(system, Counter())[outcome] += 1
 
+    def note_size(self, system: str, case_id: str, made: Made) -> None:
+        """Note a picture of another size than was asked for; it is kept as it is."""
+        asked, facts = made.draft.size_asked, made.facts
+        if asked is not None and facts is not None and (facts.width, facts.height) != (asked, asked):
+            self.notes.append(f"{system}, case {case_id!r}: {facts.width} x {facts.height} pixels, asked for {asked} x {asked}.")
+
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
         return {
@@ -57,7 +68,8 @@ class Summary:
                 lines.append(f"  {system}: no candidate for {len(case_ids)} cases: {_listed(case_ids)}")
         if self.ignored:
             lines.append(f"  {len(self.ignored)} files belong to no case and were left alone: {_listed(self.ignored)}")
-        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+        more = [f"  and {len(self.notes) - NOTES_SHOWN} more notes"] if len(self.notes) > NOTES_SHOWN else []
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes[:NOTES_SHOWN]), *more])
 
     __str__ = text
 
