@@ -47,13 +47,13 @@ def make_release(folder: Path, *, revision: str = "r1", questions: str = "Is it 
         references = [{"id": f"ref_{k}", "path": path} for k, path in enumerate(paths, start=1)]
         category = "SCC" if n < 2 else "RGC"
         tasks.append({"case_id": case_id, "category": category, "prompt": f"Draw {case_id}.", "references": references})
-        for check_id in CHECK_IDS:
-            checks.append(
-                {
-                    "check_id": check_id, "case_id": case_id, "category": category, "question": f"{questions} ({check_id})",
-                    "guide": "Look.", "options": ["0", "1", "2"], "option_desc": OPTIONS, "reference_ids": ["ref_1"],
-                }
-            )  # fmt: skip
+        checks += [
+            {
+                "check_id": check_id, "case_id": case_id, "category": category, "question": f"{questions} ({check_id})",
+                "guide": "Look.", "options": ["0", "1", "2"], "option_desc": OPTIONS, "reference_ids": ["ref_1"],
+            }
+            for check_id in CHECK_IDS
+        ]  # fmt: skip
         units.append(
             {"check_id": "001", "case_id": case_id, "unit": "n01", "dimension": "Content Fidelity", "polarity": "positive"}
         )

@@ -47,9 +47,7 @@ def test_ids_stay_the_text_they_are(run):
 def test_each_state_is_told_apart(run):
     red = save_image(run, "sys-a", "007")
     save_outcome(run, "sys-a", "NA", "blocked")
-    run.judgments("tools", "sys-a", "007").append_many(
-        [answer(run, "007", "001", 2, red), answer(run, "007", "NA", None, red)]
-    )
+    run.judgments("tools", "sys-a", "007").append_many([answer(run, "007", "001", 2, red), answer(run, "007", "NA", None, red)])
     valid, invalid, unasked = (row_of(run, "007", check) for check in CHECK_IDS)
     assert (valid.state, valid.label, valid.candidate_sha256) == ("valid", 2, red)
     assert (invalid.state, invalid.invalid) == ("invalid", "parse_error") and invalid.isna()["label"]

@@ -79,8 +79,8 @@ class _Pool:
                 return
             suspects: list[Any] = []
             yield from self._together(min(self.workers, len(self.waiting)), suspects)
-            for job in suspects:  # one of these killed its process: each alone shows which
-                yield job, self._alone(job)
+            while suspects:  # one of these killed its process: one at a time shows which
+                yield from self._one_at_a_time(suspects)
 
     def _together(self, workers: int, suspects: list[Any]) -> Iterator[tuple[Any, Any]]:
         """Run waiting jobs until none is left or a process dies; then the jobs that were running go to `suspects`."""
@@ -110,19 +110,23 @@ class _Pool:
         finally:
             executor.shutdown(wait=True, kill_workers=bool(running) or bool(suspects))
 
-    def _alone(self, job: Any) -> Any:
-        """The result of one job in a process of its own."""
+    def _one_at_a_time(self, suspects: list[Any]) -> Iterator[tuple[Any, Any]]:
+        """Run suspects in one process, one after another, until none is left or one kills the process."""
         executor = _executor(1)
         finished = False
         try:
-            future = executor.submit(attempt, self.function, job)
-            while not wait([future], timeout=WAKE_S).done:
-                pass
+            while suspects:
+                job = suspects.pop(0)
+                future = executor.submit(attempt, self.function, job)
+                while not wait([future], timeout=WAKE_S).done:
+                    pass
+                error = future.exception()
+                if isinstance(error, BrokenProcessPool):
+                    self.deaths += 1
+                    yield job, Failure(f"the worker process died ({_last_words(error)})", "WorkerDied")
+                    return
+                yield job, _result(future)
             finished = True
-            if isinstance(error := future.exception(), BrokenProcessPool):
-                self.deaths += 1
-                return Failure(f"the worker process died ({_last_words(error)})", "WorkerDied")
-            return _result(future)
         finally:
             executor.shutdown(wait=True, kill_workers=not finished)
 

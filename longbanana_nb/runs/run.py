@@ -239,7 +239,13 @@ def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -
 def _require_same_release(run: Run, release: Release) -> None:
     held = run.meta.release
     faults = [
-        Fault(f"{run.path / RUN_JSON} release", field, f"the release's {getattr(release, field)}", getattr(held, field), fix)
+        Fault(
+            f"{run.path / RUN_JSON} release.{field}",
+            "changed",
+            f"the release's {getattr(release, field)}",
+            getattr(held, field),
+            fix,
+        )
         for field, fix in (
             ("name", "Choose a new run for another release."),
             ("revision", "Choose a new run for another revision."),
