@@ -11,8 +11,8 @@ from pathlib import Path
 from longbanana_nb.release.hashing import workers
 
 MAX_PIXELS = 100_000_000
-# Pillow readers that only decode; those that run a program (EPS) or follow other files stay shut.
-FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+# Pillow readers (JPEG opens MPO too) that only decode; those that run a program (EPS) or follow other files stay shut.
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 _EXTENSIONS: Mapping[str, frozenset[str]] = {
     "JPEG": frozenset({".jpg", ".jpeg", ".jpe", ".jfif"}),
     "MPO": frozenset({".jpg", ".jpeg", ".mpo"}),
@@ -45,18 +45,19 @@ def inspect_images(files: list[Path], max_pixels: int = MAX_PIXELS) -> dict[Path
     Image.init()
     with warnings.catch_warnings(), ThreadPoolExecutor(workers()) as pool:
         warnings.simplefilter("ignore")  # the pixel cap here is stricter, and is a fault rather than a warning
-        found = pool.map(lambda file: _inspect(file, max_pixels), files)
+        readers = tuple(kind for kind in FORMATS if kind in Image.OPEN)
+        found = pool.map(lambda file: _inspect(file, max_pixels, readers), files)
         return {file: finding for file, finding in zip(files, found, strict=True) if finding is not None}
 
 
-def _inspect(file: Path, max_pixels: int) -> ImageFinding | None:
+def _inspect(file: Path, max_pixels: int, readers: tuple[str, ...]) -> ImageFinding | None:
     from PIL import Image, UnidentifiedImageError
 
     again = "Extract the release again; if it was published so, report it."
     try:
         if file.stat().st_size == 0:
             return ImageFinding("empty_image", f"{file.name}: 0 bytes", "an image", again)
-        with Image.open(file, formats=FORMATS) as image:
+        with Image.open(file, formats=readers) as image:
             width, height, kind = image.width, image.height, str(image.format)
             if width * height > max_pixels:
                 found = f"{file.name}: {width} x {height} pixels"

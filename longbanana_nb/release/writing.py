@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from longbanana_nb.errors import DataError, Fault
-from longbanana_nb.files import canonical_json, sha256_file, write_atomic
+from longbanana_nb.files import canonical_json, write_atomic
 from longbanana_nb.release.hashing import hash_files
 from longbanana_nb.release.manifest import DEFAULT_PATHS, SCHEMA
 from longbanana_nb.release.tree import is_regular, path_fault
@@ -52,8 +52,9 @@ def write_release(
     for path, text in (("LICENSE.txt", f"{license}\n"), ("ATTRIBUTION.md", f"# Attribution\n\n{name}, licence {license}.\n")):
         if path not in files and not (root / path).is_file():
             files[path] = text.encode()
-    for path, data in files.items():
-        write_atomic(root / path, data)
+    for path, data in files.items():  # not flushed one by one: the manifest's hashes tell whether each arrived
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
     roles = {path: "attribution" if path in ("LICENSE.txt", "ATTRIBUTION.md") else "extra" for path in files}
     roles |= dict.fromkeys(("LICENSE.txt", "ATTRIBUTION.md"), "attribution")
     completed = _complete([dict(task) for task in tasks], root, roles)
@@ -78,7 +79,7 @@ def write_release(
         "checks": len(listed["checks"]),
     }
     identity = {"schema": SCHEMA, "release": name, "revision": revision, "license": license, "counts": counts}
-    stated = [_stated(root, path, roles[path]) for path in sorted(roles)]
+    stated = _stated(root, roles)
     text = json.dumps({**identity, "files": stated}, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomic(manifest, f"{text}\n".encode())
     return manifest
@@ -88,9 +89,16 @@ def _bad(files: Iterable[str]) -> list[tuple[str, str]]:
     return [(path, why) for path in files if (why := path_fault(path))]
 
 
-def _stated(root: Path, path: str, role: str) -> dict[str, Any]:
-    file = root / path
-    return {"path": path, "role": role, "bytes": file.stat().st_size, "sha256": sha256_file(file)}
+def _stated(root: Path, roles: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What the manifest says of each file, by path."""
+    hashes = hash_files(root / path for path in roles)
+    stated = []
+    for path, role in sorted(roles.items()):
+        digest = hashes[root / path]
+        if isinstance(digest, OSError):
+            raise digest
+        stated.append({"path": path, "role": role, "bytes": (root / path).stat().st_size, "sha256": digest})
+    return stated
 
 
 def _complete(tasks: list[dict[str, Any]], root: Path, roles: dict[str, str]) -> list[dict[str, Any]]:
