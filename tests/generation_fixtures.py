@@ -147,6 +147,8 @@ class PasteBackend:
         if how == "interrupt":
             os.kill(os.getpid(), signal.SIGINT)
             return ImageResult("image", picture("red", "PNG", (96, 96)), "png", usage=usage)
+        if how == "odd":
+            return ImageResult("finished", usage=usage)  # type: ignore[arg-type]
         if how == "nothing":
             return ImageResult("image", None, usage=usage)
         raise RuntimeError("a fault in the backend's own code")
@@ -175,6 +177,16 @@ SCRIPTS: dict[str, list[Action]] = {
         ToolCall("generate", {"prompt": "A", "references": [f"ref_{n:02}" for n in range(1, 5)], "keep_current": False}),
         ToolCall("look_at_result", {}),
         Finish(),
+    ],
+    "garbled": [
+        ToolCall(["look"], {}),  # type: ignore[arg-type]
+        ToolCall("look", ["ref_01"]),  # type: ignore[arg-type]
+        ToolCall("generate", {"prompt": "\ud800", "references": [], "keep_current": False}),
+        ToolCall("crop", {"reference": "ref_01", "box": [0, 0, float("nan"), True]}),
+        ToolCall("look", {"references": []}),
+        ToolCall("look", {"references": ["ref_01"] * 41}),
+        ToolCall("generate", {"prompt": " ", "references": ["ref_01"], "keep_current": False}),
+        ToolCall("finish", {}),
     ],
     "tireless": [ToolCall("list_references", {})] * 500,
     "greedy": [ToolCall("generate", {"prompt": "A", "references": ["ref_01"], "keep_current": False})] * 9 + [Finish()],

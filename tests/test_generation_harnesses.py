@@ -88,6 +88,7 @@ def test_the_final_scene_knows_only_references(tmp_path):
         ("cut_off", "failed", "undecodable_image"),
         ("tiny", "failed", "too_small"),
         ("own fault", "failed", "backend_exception"),
+        ("odd", "failed", "unknown_outcome"),
     ],
 )
 def test_a_window_without_a_picture_is_the_outcome_and_earlier_pictures_are_kept(tmp_path, how, outcome, code):
@@ -176,6 +177,14 @@ def test_bad_calls_come_back_as_errors_and_reach_nothing(tmp_path):
     assert errors[6] == "Nothing is drawn yet."
     assert requests.requests == []
     assert (draft.outcome, draft.reason.code) == ("no_image", "finished_without_drawing")
+
+
+def test_garbled_calls_are_errors_too(tmp_path):
+    draft, backend, agent = run(native_system(script="garbled"), make_case(tmp_path))
+    assert [result.ok for result in agent.turns[-1].results] == [False] * 7
+    assert backend.requests == []
+    assert (draft.outcome, draft.agent_calls) == ("no_image", 8)
+    assert all("\ud800" not in line["text"] for line in draft.trace)
 
 
 def test_an_agent_that_never_finishes_runs_out_of_turns(tmp_path):

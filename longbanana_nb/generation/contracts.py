@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from longbanana_nb.files import sha256_bytes
 
 Role = Literal["background", "reference", "carried"]
 DrawOutcome = Literal["image", "blocked", "no_image", "failed", "timeout"]
+DRAW_OUTCOMES: tuple[str, ...] = get_args(DrawOutcome)
 Outcome = Literal["image", "blocked", "no_image", "failed", "timeout", "budget", "interrupted"]
 Scene = dict[str, Any]  # lb.scene.v1, see docs/demo.md
 
@@ -75,6 +76,11 @@ class Usage:
     answered: str | None = None  # the model id the provider says it used
 
 
+def shortened(text: str) -> str:
+    """At most 4 KB of valid UTF-8, cut between characters (SCHEMAS: `raw` and the texts of a transcript)."""
+    return text.encode("utf-8", "replace")[:4096].decode("utf-8", "ignore")
+
+
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why there is no image: a closed `code`, `where` it arose (a call, a tool, a file), and the raw words (at most 4 KB)."""
@@ -85,7 +91,7 @@ class Reason:
 
     def as_json(self) -> dict[str, str]:
         """The record's form."""
-        return {"code": self.code, "where": self.where, "raw": self.raw[:4096]}
+        return {"code": self.code, "where": self.where, "raw": shortened(self.raw)}
 
 
 @dataclass(frozen=True, slots=True)

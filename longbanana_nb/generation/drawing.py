@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb.errors import WorkbenchError
 from longbanana_nb.files import sha256_bytes, utc_now
 from longbanana_nb.generation.contracts import (
+    DRAW_OUTCOMES,
     Backend,
     Draft,
     ImageRequest,
@@ -21,6 +22,7 @@ from longbanana_nb.generation.contracts import (
     Scene,
     Step,
     Usage,
+    shortened,
 )
 from longbanana_nb.generation.images import NotAPictureError, PictureFacts, examine
 from longbanana_nb.generation.scenes import Origins, traced
@@ -29,8 +31,6 @@ from longbanana_nb.generation.tools import KEEP
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case
-
-TRACE_TEXT = 4096  # bytes kept of a text in the transcript (SCHEMAS, trace.jsonl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class DrawingBoard:
             "at": utc_now(),
             "actor": actor,
             "kind": kind,
-            "name": name,
+            "name": shortened(name),
             "text": shortened(text),
             "images": list(images),
             "tokens": None,
@@ -143,6 +143,8 @@ class DrawingBoard:
 
     def _checked(self, result: ImageResult, call: int) -> Drawn:
         where = f"image call {call}"
+        if result.outcome not in DRAW_OUTCOMES:
+            return Drawn("failed", Reason("unknown_outcome", where, repr(result.outcome)))
         if result.outcome != "image":
             return Drawn(result.outcome, result.reason or Reason("no_reason_given", where, ""))
         if result.image is None:
@@ -175,7 +177,7 @@ class DrawingBoard:
                 format=facts.format,
                 parent_sha256=parent.sha256 if parent else None,
                 references_sent=sent,
-                prompt_sha256=sha256_bytes(request.prompt.encode()),
+                prompt_sha256=sha256_bytes(request.prompt.encode("utf-8", "surrogatepass")),
                 scene=scene,
             )
         )
@@ -190,9 +192,3 @@ class DrawingBoard:
         asked = f"{request.size} x {request.size}"
         text = f"{drawn.facts.format}, {size}" + ("" if size == asked else f"; asked for {asked}")
         self.trace("backend", "outcome", "image", text, images=[sha256_bytes(result.image or b"")], seconds=seconds)
-
-
-def shortened(text: str) -> str:
-    """At most 4 KB of UTF-8, cut between characters."""
-    data = text.encode("utf-8", "replace")
-    return data[:TRACE_TEXT].decode("utf-8", "ignore")

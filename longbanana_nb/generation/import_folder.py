@@ -47,7 +47,7 @@ def match_folder(folder: Path, case_ids: Iterable[str]) -> Matched:
         fault = Fault(str(folder), "missing_folder", "no folder", "a folder of images", "Correct the path.")
         raise DataError("Candidates cannot be imported.", [fault])
     known = list(case_ids)
-    names = {name: case_id for case_id in known for name in (case_folder(case_id), case_id)}
+    names = {case_folder(case_id): case_id for case_id in known} | {case_id: case_id for case_id in known}
     claims: dict[str, list[Path]] = {}
     faults: list[Fault] = []
     result = Matched()

@@ -112,7 +112,7 @@ def _finished(board: DrawingBoard, results: list[ToolResult], turn: int) -> Draf
 
 def _trace_action(board: DrawingBoard, action: Action, seconds: float) -> None:
     if isinstance(action, ToolCall):
-        text = f"{action.thought}\n{_json(dict(action.arguments))}".strip()
+        text = f"{action.thought}\n{_json(action.arguments)}".strip()
         board.trace("agent", "tool_call", str(action.name), text, seconds=seconds)
     elif isinstance(action, Stop):
         board.trace("agent", "stop", action.outcome, f"{action.reason.code}: {action.reason.raw}", seconds=seconds)

@@ -159,9 +159,11 @@ class Workspace:
 
 def _check_arguments(call: ToolCall) -> None:
     """Names and JSON types of the arguments, by the tool's own schema; BadCallError with everything that is wrong."""
-    tool = TOOLS.get(call.name)
+    tool = TOOLS.get(call.name) if isinstance(call.name, str) else None
     if tool is None:
         raise BadCallError(f"There is no tool {str(call.name)[:80]!r}. There are: {', '.join(TOOLS)}.")
+    if not isinstance(call.arguments, Mapping):
+        raise BadCallError(f"{call.name}: the arguments are {type(call.arguments).__name__}, expected an object.")
     wrong = [f"{name}: unknown argument" for name in call.arguments if name not in tool.arguments]
     wrong += [f"{name}: missing" for name in tool.required if name not in call.arguments]
     for name, schema in tool.arguments.items():
@@ -176,7 +178,9 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return isinstance(value, list | tuple) and all(_fits(inner, schema["items"]) for inner in value)
     if schema["type"] == "number":
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return isinstance(value, {"string": str, "boolean": bool}[schema["type"]])
+    if schema["type"] == "string":
+        return isinstance(value, str) and value.encode("utf-8", "replace").decode() == value  # half a surrogate pair is no text
+    return isinstance(value, bool)
 
 
 def _spelled(schema: Mapping[str, Any]) -> str:
