@@ -48,8 +48,8 @@ def answer(probe: p.Probe, look: Look, image: tuple[str, str] = ("candidate", ""
     Args:
         image: id and SHA-256 under which the evidence names the picture.
 
-    `not` maps Pass to Fail and keeps Uncertain; `all` is the least and `any` the greatest label of the parts; a part that cannot be
-    answered makes the whole invalid, unless the other parts settle it.
+    `not` maps Pass to Fail and keeps Uncertain; `all` is the least and `any` the greatest label of the parts; a part that cannot
+    be answered makes the whole invalid, unless the other parts settle it.
     """
     evidence: list[Evidence] = []
     label, invalid, measured = _label(probe, look, evidence, image)
@@ -95,7 +95,7 @@ def _leaf(leaf: p.Leaf, look: Look, evidence: list[Evidence], image: tuple[str, 
 
 
 def match(sighting: Sighting, entity: Entity) -> float:
-    """How far a sighting is the entity itself, 0 to 1: the least of kind, colour and lettering, as far as the entity names them."""
+    """How far a sighting is the entity itself, 0 to 1: the least of kind, colour and lettering, as far as it names them."""
     values = [sighting.score]
     if entity.colour is not None:
         values.append(sighting.colour_score)

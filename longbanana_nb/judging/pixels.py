@@ -15,6 +15,7 @@ from longbanana_nb.judging.exemplars import CaseCache, Exemplar, Exemplars, exem
 from longbanana_nb.judging.looks import Box, Entity, Lettering, Sighting
 from longbanana_nb.vision import colour, cutout, decode, edges, finding, kinds, layout, lettering, palette, searching, seeing
 from longbanana_nb.vision.finding import Pose
+from longbanana_nb.vision.lettering import Reading
 
 if TYPE_CHECKING:
     from longbanana_nb.judging.protocols import PictureFile
@@ -64,9 +65,7 @@ class PixelLook:
     def find(self, entity: Entity) -> list[Sighting]:
         """All instances of the exemplar's kind, best first."""
         exemplar = self._known.of(entity)
-        found = [
-            self._sighting(n, pose, exemplar) for n, pose in enumerate(self.poses) if pose.kind == exemplar.kind
-        ]
+        found = [self._sighting(n, pose, exemplar) for n, pose in enumerate(self.poses) if pose.kind == exemplar.kind]
         return sorted(found, key=lambda sighting: (-sighting.likeness, -sighting.score))
 
     def lettering(self, box: Box | None) -> list[Lettering]:
@@ -81,7 +80,7 @@ class PixelLook:
         return palette.backdrop_shares(self._pixels, [pose.box for pose in self.poses], box)
 
     @cached_property
-    def _readings(self) -> list[lettering.Reading]:
+    def _readings(self) -> list[Reading]:
         return lettering.read_picture(self._pixels)
 
     def _sighting(self, n: int, pose: Pose, exemplar: Exemplar) -> Sighting:

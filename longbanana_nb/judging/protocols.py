@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_json, sha256_bytes
@@ -17,7 +17,7 @@ from longbanana_nb.judging.looks import Look, NoScene
 from longbanana_nb.release import parse_probe
 from longbanana_nb.release.probes import PROBE_VERSION
 
-LookFactory = Callable[[dict[str, Any], dict[str, Any]], Look]
+LookFactory = Callable[[dict[str, Any], dict[str, Any], dict[str, str]], Look]  # scene, graph, reference id by SHA-256
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Question:
 class CandidateJob:
     """One candidate and the questions open on it; `key` is the engine's own name of it."""
 
-    key: tuple[str, int, int]  # system, sample, judge sample
+    key: tuple[str, int]  # system, sample
     picture: PictureFile
     questions: tuple[Question, ...]
     scene: Path | None = None
@@ -73,10 +73,18 @@ class CaseJob:
     probes: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)  # of all checks of the case
 
 
+@dataclass(frozen=True, slots=True)
+class CandidateAnswers:
+    """Answers in the order of the candidate's questions, or why it could not be looked at."""
+
+    answers: list[Answer]
+    failure: str | None = None
+
+
 class Protocol(ABC):
     """A way to judge. What it depends on beyond the profile is in `versions`, and so in the judge's hash."""
 
-    needs_scene = False
+    needs_scene: ClassVar[bool] = False  # whether jobs carry scenes and graphs, and the judge counts as simulated
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
@@ -90,9 +98,15 @@ class Protocol(ABC):
             NoScene: where nothing is known of the picture.
         """
 
-    def judge_case(self, job: CaseJob) -> list[list[Answer]]:
-        """Answers by candidate, in the order of its questions."""
-        return [self._answers(job, candidate) for candidate in job.candidates]
+    def judge_case(self, job: CaseJob) -> list[CandidateAnswers]:
+        """Answers by candidate; a picture that cannot be read keeps nobody else from being judged."""
+        results = []
+        for candidate in job.candidates:
+            try:
+                results.append(CandidateAnswers(self._answers(job, candidate)))
+            except DataError as fault:
+                results.append(CandidateAnswers([], str(fault)))
+        return results
 
     def _answers(self, job: CaseJob, candidate: CandidateJob) -> list[Answer]:
         try:
@@ -124,15 +138,18 @@ class ToolsProtocol(Protocol):
         return PixelLook(candidate.picture.read(), exemplars_of(job.references, job.probes))
 
 
-@dataclass(slots=True)
+@dataclass
 class TruthProtocol(Protocol):
     """What the picture was made from: a look at its scene, by a factory handed in from above.
 
-    `factory` is called with the scene and the case's graph; given as "module:name" it travels to worker processes by that name.
+    `factory` is called with the scene, the case's graph, and the ids of the case's references (the background's included) by the
+    hash of their bytes; given as "module:name" it travels to worker processes by that name. `version` enters the judge's hash.
     """
 
     factory: str | LookFactory
     version: str = "1"
+
+    needs_scene: ClassVar[bool] = True
 
     def versions(self) -> dict[str, str]:
         """Versions of the evaluator and of the factory."""
@@ -148,7 +165,7 @@ class TruthProtocol(Protocol):
         scene = read_json(candidate.scene)
         if not isinstance(scene, dict) or scene.get("complete") is not True:
             raise NoScene("The picture's scene is not complete.")
-        return self._factory()(scene, dict(job.graph))
+        return self._factory()(scene, dict(job.graph), {one.sha256: one.id for one in job.references})
 
     def _factory(self) -> LookFactory:
         if not isinstance(self.factory, str):
@@ -158,11 +175,6 @@ class TruthProtocol(Protocol):
         return factory
 
 
-TruthProtocol.needs_scene = True
-
-
-def judge_case(job: CaseJob) -> list[list[Answer]]:
+def judge_case(job: CaseJob) -> list[CandidateAnswers]:
     """Carry out a job; the importable function that worker processes call."""
     return job.protocol.judge_case(job)
-
-

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from longbanana_nb.vision.arrays import Mask, Pixels
+
 VERSION = "colour-1"
 
 Floats = npt.NDArray[np.floating[Any]]
-Mask = npt.NDArray[np.bool_]
 
 HUES = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink")
 GREYS = ("white", "grey", "black")
@@ -18,13 +19,12 @@ NAMES = (*HUES, *GREYS, "brown")
 CHROMA_MIN = 18.0
 
 
-def to_lab(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+def to_lab(pixels: Pixels) -> Floats:
     """CIE L*a*b* (D65) of sRGB pixels of any shape (..., 3), uint8."""
     import cv2
 
     flat = np.ascontiguousarray(pixels.reshape(1, -1, 3)).astype(np.float32) / 255
-    lab: npt.NDArray[np.float32] = cv2.cvtColor(flat, cv2.COLOR_RGB2Lab)
-    return lab.reshape(pixels.shape)
+    return np.asarray(cv2.cvtColor(flat, cv2.COLOR_RGB2Lab)).reshape(pixels.shape)
 
 
 def ciede2000(lab1: Floats, lab2: Floats) -> Floats:
@@ -84,7 +84,8 @@ def lch(lab: Floats) -> tuple[Floats, Floats, Floats]:
 
 def hue_distance(a: Floats, b: float) -> Floats:
     """Angle between hues in degrees, 0 to 180."""
-    return np.abs((a - b + 180) % 360 - 180)
+    distance: Floats = np.abs((a - b + 180) % 360 - 180)
+    return distance
 
 
 def name_of(lab: Floats) -> npt.NDArray[np.int64]:
@@ -100,7 +101,7 @@ def name_of(lab: Floats) -> npt.NDArray[np.int64]:
     return np.where(chroma < CHROMA_MIN * np.clip(lightness / 50, 0.5, 1.0), grey, names)
 
 
-def shares(pixels: npt.NDArray[np.uint8], mask: Mask | None = None) -> dict[str, float]:
+def shares(pixels: Pixels, mask: Mask | None = None) -> dict[str, float]:
     """Share of each of NAMES among the masked pixels (sums to 1; empty where there are none)."""
     chosen = pixels.reshape(-1, 3) if mask is None else pixels[mask]
     if len(chosen) == 0:

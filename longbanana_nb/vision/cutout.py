@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from longbanana_nb.vision import colour
+from longbanana_nb.vision.arrays import Mask, Pixels
 from longbanana_nb.vision.layout import Box
 
 VERSION = "cutout-1"
 WORKING_SIDE = 128
-
-Pixels = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ def _around(pixels: Pixels, box: Box, pad: float = 0.18) -> tuple[Pixels, tuple[
     return crop, (inset, inset, size[0] - inset, size[1] - inset)
 
 
-def backdrop_distance(pixels: Pixels, known: Mask, degree: int = 2) -> npt.NDArray[np.float32]:
+def backdrop_distance(pixels: Pixels, known: Mask, degree: int = 2) -> npt.NDArray[Any]:
     """Distance of each pixel from a smooth backdrop fitted to the `known` pixels, shadows forgiven.
 
     A polynomial in x and y is fitted to each of L*, a*, b*, twice, the second time without outliers. A pixel that is only darker
@@ -89,7 +88,7 @@ def backdrop_distance(pixels: Pixels, known: Mask, degree: int = 2) -> npt.NDArr
     difference = lab - fitted
     darker = difference[..., 0] < 0
     lightness = np.where(darker & (difference[..., 0] > -32), difference[..., 0] * 0.33, difference[..., 0])
-    distance: npt.NDArray[np.float32] = np.sqrt(lightness**2 + difference[..., 1] ** 2 + difference[..., 2] ** 2).astype(np.float32)
+    distance: npt.NDArray[Any] = np.sqrt(lightness**2 + difference[..., 1] ** 2 + difference[..., 2] ** 2).astype(np.float32)
     return distance
 
 
@@ -107,13 +106,13 @@ def foreground(crop: Pixels, inner: tuple[int, int, int, int]) -> Mask:
     if not (labels == cv2.GC_PR_FGD).any() and not (labels == cv2.GC_FGD).any():
         return np.zeros(crop.shape[:2], dtype=bool)
     cv2.setRNGSeed(1)
-    cv2.grabCut(crop, labels, None, np.zeros((1, 65)), np.zeros((1, 65)), 1, cv2.GC_INIT_WITH_MASK)
+    cv2.grabCut(crop, labels, (0, 0, 1, 1), np.zeros((1, 65)), np.zeros((1, 65)), 1, cv2.GC_INIT_WITH_MASK)
     mask = ((labels == cv2.GC_FGD) | (labels == cv2.GC_PR_FGD)).astype(np.uint8)
     mask = cv2.morphologyEx(mask, cv2.MORPH_OPEN, np.ones((3, 3), np.uint8))
     return _main_parts(mask)
 
 
-def _main_parts(mask: npt.NDArray[np.uint8]) -> Mask:
+def _main_parts(mask: npt.NDArray[Any]) -> Mask:
     """Drop specks: keep parts of at least 4 % of the largest."""
     count, labels, stats, _ = cv2.connectedComponentsWithStats(mask)
     if count <= 1:
@@ -129,7 +128,7 @@ def find_sticker(crop: Pixels, mask: Mask) -> Mask:
     lab = colour.to_lab(crop)
     pale = ((lab[..., 0] > 78) & (np.hypot(lab[..., 1], lab[..., 2]) < 12) & mask).astype(np.uint8)
     closed = cv2.morphologyEx(pale, cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8))
-    count, labels, stats, _ = cv2.connectedComponentsWithStats(closed)
+    count, _, stats, _ = cv2.connectedComponentsWithStats(closed)
     found = np.zeros_like(mask)
     dark = lab[..., 0] < 45
     for part in range(1, count):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from longbanana_nb.vision.arrays import Field, Pixels
 from longbanana_nb.vision.cutout import Cutout
 
 VERSION = "edges-1"
 SOFTNESS = 10.0
 MARGIN = 0.12
-
-Pixels = npt.NDArray[np.uint8]
-Field = npt.NDArray[np.float32]
 
 
 def edge_field(pixels: Pixels) -> Field:
@@ -63,7 +62,7 @@ def reduced(cutout: Cutout, side: int) -> Cutout:
     return Cutout(cv2.resize(cutout.pixels, size, interpolation=area), mask, sticker, box, cutout.sharpness)
 
 
-def posed(cutout: Cutout, side: float, angle: float) -> tuple[Pixels, Field, Field, npt.NDArray[np.float64]]:
+def posed(cutout: Cutout, side: float, angle: float) -> tuple[Pixels, Field, Field, npt.NDArray[Any]]:
     """The cut-out with its longer object side `side` pixels, turned by `angle` degrees counter-clockwise.
 
     Returns:
@@ -79,9 +78,9 @@ def posed(cutout: Cutout, side: float, angle: float) -> tuple[Pixels, Field, Fie
     size = (int(np.ceil(high[0] - low[0] + 2 * margin)), int(np.ceil(high[1] - low[1] + 2 * margin)))
     blur = 0.4 / scale if scale < 0.85 else 0.0
 
-    def warp(plane: npt.NDArray[np.generic], border: int) -> npt.NDArray[np.generic]:
+    def warp(plane: npt.NDArray[Any], border: int) -> npt.NDArray[Any]:
         source = cv2.GaussianBlur(plane, (0, 0), blur) if blur else plane
-        warped: npt.NDArray[np.generic] = cv2.warpAffine(source, matrix, size, flags=cv2.INTER_LINEAR, borderMode=border)
+        warped: npt.NDArray[Any] = cv2.warpAffine(source, matrix, size, flags=cv2.INTER_LINEAR, borderMode=border)
         return warped
 
     pixels = warp(cutout.pixels, cv2.BORDER_REPLICATE).astype(np.uint8)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
+from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import Template, edge_field, likeness_map, reduced, template
 from longbanana_nb.vision.layout import Box, iou, share_inside
@@ -22,8 +24,6 @@ FINE_STEP = 1.045
 RIVALS = 3
 RIVAL_GAP = 0.16
 ACCEPT = 0.40
-
-Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,17 +71,14 @@ class Finder:
     def _refine(self, pixels: Pixels, hint: Hint) -> Pose:
         longer = max(pixels.shape[:2])
         box = tuple(value * longer for value in hint.box)
-        start = Pose(hint.kind, hint.score, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), hint.side * longer, 0.0, box)  # type: ignore[arg-type]
-        first = self._best(pixels, start, ROUGH_SIDE, [1 / SIZE_STEP, 1, SIZE_STEP], [-9.0, 0.0, 9.0], 0.14)
-        return first
+        start = Pose(hint.kind, hint.score, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), hint.side * longer, 0.0, box)
+        return self._best(pixels, start, ROUGH_SIDE, [1 / SIZE_STEP, 1, SIZE_STEP], [-9.0, 0.0, 9.0], 0.14)
 
     def _sharpen(self, pixels: Pixels, pose: Pose) -> Pose:
         angles = [pose.angle - 4.5, pose.angle, pose.angle + 4.5]
         return self._best(pixels, pose, FINE_SIDE, [1 / FINE_STEP, 1, FINE_STEP], angles, 0.07)
 
-    def _best(
-        self, pixels: Pixels, start: Pose, side: int, sizes: list[float], angles: list[float], slack: float
-    ) -> Pose:
+    def _best(self, pixels: Pixels, start: Pose, side: int, sizes: list[float], angles: list[float], slack: float) -> Pose:
         """The best pose near `start`: the neighbourhood is scaled so that the object would be `side` pixels long."""
         scale = side / start.side
         half = (start.box[2] - start.box[0]) / 2 * scale, (start.box[3] - start.box[1]) / 2 * scale
@@ -122,7 +119,7 @@ def _window(pixels: Pixels, origin: tuple[float, float], scale: float, size: tup
     return found
 
 
-def _padded(window: npt.NDArray[np.float32], h: int, w: int) -> npt.NDArray[np.float32]:
+def _padded(window: npt.NDArray[Any], h: int, w: int) -> npt.NDArray[Any]:
     grow = ((0, max(0, h - window.shape[0])), (0, max(0, w - window.shape[1])), (0, 0))
     return np.pad(window, grow)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import cv2
 import numpy as np
@@ -16,7 +17,7 @@ SIDE = 36
 SAME_KIND = 0.74
 ANGLES = (-18, -12, -6, 0, 6, 12, 18)
 
-Floats = npt.NDArray[np.float32]
+Floats = npt.NDArray[Any]
 
 
 def group(cutouts: Sequence[Cutout], threshold: float = SAME_KIND) -> list[int]:
@@ -30,9 +31,7 @@ def group(cutouts: Sequence[Cutout], threshold: float = SAME_KIND) -> list[int]:
     groups = [[n] for n in range(len(cutouts))]
     likeness = shape_likeness(cutouts)
     while len(groups) > 1:
-        pairs = [
-            (float(likeness[np.ix_(a, b)].mean()), i, j) for i, a in enumerate(groups) for j, b in enumerate(groups[:i])
-        ]
+        pairs = [(float(likeness[np.ix_(a, b)].mean()), i, j) for i, a in enumerate(groups) for j, b in enumerate(groups[:i])]
         best, i, j = max(pairs)
         if best < threshold:
             break

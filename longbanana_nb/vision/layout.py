@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 VERSION = "layout-1"
 
@@ -51,8 +52,8 @@ def relation(a: Box, b: Box, is_: str, margin: float = 0.0) -> float:
     Directions: distance of the centres along the axis.
     `inside`: 0 where 60 % of `a` lie in `b`, +-0.02 for each 10 % more or less.
     `overlaps`: 0 where 4 % of the smaller box are covered, -0.02 where nothing is.
-    `on`: the least of: the centre of `a` is above that of `b`; 0 where the columns share 25 % of the narrower box, +-0.02 for each
-    15 %; 0 where the bottom of `a` is off the top of `b` by 30 % of the height of `a` (+-0.02 for each 10 %); it may
+    `on`: the least of: the centre of `a` is above that of `b`; 0 where the columns share 25 % of the narrower box, +-0.02 for
+    each 15 %; 0 where the bottom of `a` is off the top of `b` by 30 % of the height of `a` (+-0.02 for each 10 %); it may
     stand in front of `b` down to the middle of `b`.
 
     Raises:
@@ -97,7 +98,7 @@ RELATIONS: dict[str, Callable[[Box, Box], float]] = {
 def order(boxes: Sequence[Box], along: str) -> float:
     """The smallest step between neighbouring centres along "x" (left to right) or "y" (top to bottom), of the picture."""
     step = _right if along == "x" else _below
-    return min((step(b, a) for a, b in zip(boxes, boxes[1:], strict=False)), default=1.0)
+    return min((step(b, a) for a, b in pairwise(boxes)), default=1.0)
 
 
 def within(box: Box, region: Box) -> float:

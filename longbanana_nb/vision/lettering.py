@@ -9,15 +9,13 @@ from typing import Any
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
+from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.layout import Box
 
 VERSION = "lettering-1"
 LONGEST_SIDE = 896
 LEAST_CONFIDENCE = 0.5
-
-Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)

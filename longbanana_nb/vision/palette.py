@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
 from longbanana_nb.vision import colour
+from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.layout import Box
 
 VERSION = "palette-1"
 SIDE = 128
-
-Pixels = npt.NDArray[np.uint8]
 
 
 def backdrop_shares(pixels: Pixels, things: Sequence[Box], window: Box | None = None) -> dict[str, float]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 import scipy.fft
 
+from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import blurred, edge_field, reduced, template
 
@@ -21,7 +23,6 @@ BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets th
 PROMISING = 0.42
 PEAKS = 7
 
-Pixels = npt.NDArray[np.uint8]
 Spectrum = npt.NDArray[np.complex64]
 
 
@@ -99,7 +100,7 @@ def _level(pixels: Pixels, level: int) -> Pixels:
     return cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
 
 
-def _peaks(score: npt.NDArray[np.float32], probe: Probe, level: int, shift: int) -> list[Hint]:
+def _peaks(score: npt.NDArray[Any], probe: Probe, level: int, shift: int) -> list[Hint]:
     top = cv2.dilate(score, np.ones((9, 9), np.uint8))
     ys, xs = np.nonzero((score >= top) & (score > PROMISING))
     best = np.argsort(-score[ys, xs])[:PEAKS]

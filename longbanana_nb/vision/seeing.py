@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from longbanana_nb.vision import colour
+from longbanana_nb.vision.arrays import Mask, Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import posed
 from longbanana_nb.vision.finding import Pose
@@ -14,9 +17,7 @@ from longbanana_nb.vision.finding import Pose
 VERSION = "seeing-1"
 LABEL_HEIGHT = 44
 
-Pixels = npt.NDArray[np.uint8]
-Mask = npt.NDArray[np.bool_]
-Matrix = npt.NDArray[np.float64]
+Matrix = npt.NDArray[Any]
 
 
 def to_picture(cutout: Cutout, pose: Pose) -> Matrix:
@@ -35,7 +36,8 @@ def aligned(pixels: Pixels, cutout: Cutout, pose: Pose) -> Pixels:
     matrix = to_picture(cutout, pose)
     scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
     source = cv2.GaussianBlur(pixels, (0, 0), 0.4 * scale) if scale > 1.3 else pixels
-    found: Pixels = cv2.warpAffine(source, matrix, (w, h), flags=cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP, borderMode=cv2.BORDER_REPLICATE)
+    flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+    found: Pixels = cv2.warpAffine(source, matrix, (w, h), flags=flags, borderMode=cv2.BORDER_REPLICATE)
     return found
 
 

@@ -1,0 +1,52 @@
+"""What a judging came to, in numbers and in one text for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts of one judge's answers over everything that should exist.
+
+    `asked` were answered now, `reused` taken from other runs, `found` had a current answer before; `no_candidate` have no
+    picture. `valid` and `invalid` (by reason) count the answers that now stand.
+    """
+
+    judge: str
+    expected: int = 0
+    asked: int = 0
+    reused: int = 0
+    found: int = 0
+    no_candidate: int = 0
+    valid: int = 0
+    invalid: Counter[str] = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every check of every candidate with a picture has a valid answer."""
+        return self.valid + self.no_candidate == self.expected
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        names = ("judge", "expected", "asked", "reused", "found", "no_candidate", "valid")
+        return {**{name: getattr(self, name) for name in names}, "invalid": dict(self.invalid), "failures": self.failures}
+
+    def text(self) -> str:
+        """A few lines for people."""
+        lines = [
+            f"{self.judge}: {self.asked} answers given, {self.found} were there, {self.reused} reused; "
+            f"{self.valid} of {self.expected} valid."
+        ]
+        if self.no_candidate:
+            lines.append(f"  {self.no_candidate} checks have no picture to look at.")
+        if self.invalid:
+            reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(self.invalid.items()))
+            lines.append(f"  invalid: {reasons}")
+        return "\n".join([*lines, *(f"  {failure}" for failure in self.failures)])
+
+    def __str__(self) -> str:
+        return self.text()
