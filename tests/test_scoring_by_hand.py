@@ -224,7 +224,7 @@ def test_bad_calls_are_refused_with_what_is_expected():
 
 def test_a_grid_with_nullable_types_scores_like_one_with_plain_ones():
     plain = grid_of({"SCC": {"007": [2, None], "b": [1, 0]}}).assign(sample=0, outcome="image")
-    text = {name: "str" for name in ("judge", "system", "case_id", "category", "check_id", "state", "outcome")}
+    text = dict.fromkeys(("judge", "system", "case_id", "category", "check_id", "state", "outcome"), "str")
     nullable = plain.astype(text | {"label": "Int64"}).assign(dimension=pd.Series([None] * 4, dtype="str"))
     assert score_grid(nullable).as_json() == score_grid(plain).as_json()
     assert overall(score_grid(nullable))["score"] == 62.5  # (100 + 25) / 2

@@ -52,7 +52,7 @@ def test_there_is_no_interval_below_three_cases():
     assert row_of(scores.scores, scope="overall")["method"] is None
     assert np.isnan(scores.pass_rates.iloc[0]["ci_low"])
     three = score_grid(grid_of({"SCC": {"a": [2], "b": [0]}, "AGG": {"c": [2]}}))
-    assert row_of(three.scores, scope="overall")["method"] == "stratified t, 1 strata, df 2, 2 small strata pooled"
+    assert row_of(three.scores, scope="overall")["method"] == "stratified t, 1 stratum, df 2, 2 small pooled"
     assert np.isnan(row_of(three.scores, scope="category", name="AGG")["ci_low"])
 
 

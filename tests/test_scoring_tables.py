@@ -145,6 +145,17 @@ def test_totals_add_what_was_never_asked(tmp_path):
     assert row_of(score_grid(grid).scores, scope="category", name="SCC")["score"] == 100.0
 
 
+def test_rows_outside_the_release_are_named(tmp_path):
+    totals = pd.DataFrame({"case_id": ["c"], "check_id": ["k"], "category": ["SCC"]})
+    text = "system,case_id,check_id,label,category\ns,c,k,2,AGG\ns,c,x,2,AGG\n"
+    with pytest.raises(DataError) as caught:
+        read_verdict_table(write(tmp_path / "t.csv", text), totals)
+    assert "line 2 (case 'c', 'k'): found category 'AGG'; expected 'SCC', as in the release" in str(caught.value)
+    assert "line 3 (case 'c', 'x'): found a check the release does not hold" in str(caught.value)
+    with pytest.raises(DataError, match=r"totals row 1.*nearest 'SCC'"):
+        read_verdict_table(tmp_path / "t.csv", totals.assign(category="SCG"))
+
+
 def journal(*lines: dict) -> str:
     base = {"judge": "j", "system": "s", "case_id": "c", "sample": 0, "judge_sample": 0, "check_id": "k", "invalid": None}
     base |= {"judge_sha256": "j1", "check_sha256": "k1", "candidate_sha256": "i1", "attempt": 1, "key": "x", "raw": "Pass"}

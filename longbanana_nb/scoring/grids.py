@@ -103,6 +103,23 @@ def duplicate_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
     return faults
 
 
+def outside_faults(rows: pd.DataFrame, names: list[str], checks: pd.DataFrame) -> list[Fault]:
+    """Faults of rows on checks that are not among `checks`, or that give their case another category."""
+    known = dict(zip(zip(checks["case_id"], checks["check_id"], strict=True), checks["category"], strict=True))
+    said = rows[["case_id", "check_id", "category"]].drop_duplicates()
+    faults = []
+    for place, *key, category in zip(said.index.tolist(), said["case_id"], said["check_id"], said["category"], strict=True):
+        listed = known.get((key[0], key[1]))
+        if listed is None:
+            found, expected = "a check the release does not hold", "a check of the release"
+        elif category not in ("", listed):
+            found, expected = f"category {category!r}", f"{listed!r}, as in the release"
+        else:
+            continue
+        faults.append(Fault(names[place], "totals", found, expected, "Score with the release they come from.", *key))
+    return faults
+
+
 def refuse_faults(message: str, faults: list[Fault]) -> None:
     """Raise DataError with the faults, if there are any; beyond a hundred the rest are counted, not shown."""
     if faults:

@@ -50,8 +50,9 @@ def stratified_t(values: NDArray[Any], strata: NDArray[Any], level: float) -> In
     freedom = total - len(kept)
     half = t_quantile(freedom, level) * math.sqrt(variance)
     centre = float(np.sum(values)) / total
-    note = f", {pooled} small strata pooled" if pooled else ""
-    return Interval(centre - half, centre + half, f"stratified t, {len(kept)} strata, df {freedom}{note}")
+    parts = f"{len(kept)} {'stratum' if len(kept) == 1 else 'strata'}"
+    note = f", {pooled} small pooled" if pooled else ""
+    return Interval(centre - half, centre + half, f"stratified t, {parts}, df {freedom}{note}")
 
 
 def pool_small(strata: NDArray[Any]) -> tuple[NDArray[Any], int]:

@@ -9,14 +9,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from longbanana_nb.errors import CallError, Fault
+from longbanana_nb.errors import CallError
 from longbanana_nb.names import nearest
 from longbanana_nb.scoring.aggregate import COLUMNS as SCORE_COLUMNS
 from longbanana_nb.scoring.aggregate import scope_scores
 from longbanana_nb.scoring.cases import CaseTable, case_table
 from longbanana_nb.scoring.differences import COLUMNS as DIFFERENCE_COLUMNS
 from longbanana_nb.scoring.differences import differences
-from longbanana_nb.scoring.grids import as_text, checked_grid, refuse_faults, require_columns, with_missing
+from longbanana_nb.scoring.grids import (
+    as_text,
+    checked_grid,
+    fact_faults,
+    outside_faults,
+    refuse_faults,
+    require_columns,
+    with_missing,
+)
 from longbanana_nb.scoring.groups import FACTORS, group_scores
 from longbanana_nb.scoring.pass_rate import COLUMNS as PASS_COLUMNS
 from longbanana_nb.scoring.pass_rate import case_passes, pass_rates
@@ -117,7 +125,7 @@ def score_grid(
         pass_rates=pass_rates(counts, table, policy, weights, level),
         differences=differences(table, case_passes(counts, table, policy, weights), level),
         sensitivity=sensitivity(checked, cell, counts, policy),
-        label_shares=label_shares(judged),
+        label_shares=label_shares(judged, units),
         groups=group_scores(table, known, level),
     )
 
@@ -155,7 +163,8 @@ def _expected(checked: pd.DataFrame, totals: pd.DataFrame | None, order: list[st
         raise CallError("verdict grid: found no rows; expected at least one verdict. Judge something first.")
     checks = check_list(checked if totals is None else filled_totals(totals))
     if totals is not None:
-        refuse_faults("The verdicts do not fit the release.", _outside(checked, checks))
+        names = [f"verdict grid row {number}" for number in range(1, len(checked) + 1)]
+        refuse_faults("The verdicts do not fit the release.", outside_faults(checked, names, checks))
     pairs = set(zip(checked["judge"], checked["system"], strict=True))
     units = [(judge, system) for judge in dict.fromkeys(checked["judge"]) for system in order if (judge, system) in pairs]
     return checks, units
@@ -165,22 +174,10 @@ def filled_totals(totals: pd.DataFrame) -> pd.DataFrame:
     """The totals with every fact as text, what is unknown as the empty text."""
     require_columns(totals.columns, ["case_id", "check_id"], "totals")
     facts = ("case_id", "check_id", "category", "dimension", "polarity")
-    return pd.DataFrame({name: as_text(totals[name]) if name in totals.columns else "" for name in facts})
-
-
-def _outside(checked: pd.DataFrame, checks: pd.DataFrame) -> list[Fault]:
-    facts = checked[["case_id", "check_id", "category"]].drop_duplicates()
-    known = {(row.case_id, row.check_id): row.category for row in checks.itertuples()}
-    faults = []
-    for case_id, check_id, category in facts.itertuples(index=False):
-        if (case_id, check_id) not in known:
-            found, expected = "a check the release does not hold", "a check of the release"
-        elif category not in ("", known[case_id, check_id]):
-            found, expected = f"category {category!r}", f"{known[case_id, check_id]!r}, as in the release"
-        else:
-            continue
-        faults.append(Fault("verdicts", "totals", found, expected, "Score with the release they come from.", case_id, check_id))
-    return faults
+    filled = pd.DataFrame({name: as_text(totals[name]) if name in totals.columns else "" for name in facts})
+    names = [f"totals row {number}" for number in range(1, len(filled) + 1)]
+    refuse_faults("The totals are not fit for scoring.", fact_faults(filled, names))
+    return filled
 
 
 def _case_frame(table: CaseTable, unit: int) -> pd.DataFrame:

@@ -47,19 +47,22 @@ def sensitivity(checked: pd.DataFrame, cell: NDArray[np.int64], counts: Tally, p
     return pd.DataFrame(rows)
 
 
-def label_shares(grid: pd.DataFrame) -> pd.DataFrame:
+def label_shares(grid: pd.DataFrame, units: list[tuple[str, str]]) -> pd.DataFrame:
     """How often each label was given, by polarity; columns `judge, system, polarity, valid, fail, uncertain, passed` (counts).
 
     Polarity "all" comes first. These are counts of verdicts, not scores: they are pooled over cases. Checks counted 0 by policy
     are no verdicts and are left out.
 
     Args:
-        grid: a checked grid.
+        grid: a checked grid, the missing policy applied. units: the (judge, system) pairs, in order.
     """
     judged = grid.loc[(grid["state"] == "valid") & ~grid["zeroed"], ["judge", "system", "polarity", "label"]]
-    parts = [judged.assign(polarity="all"), judged.loc[judged["polarity"] != ""]]
-    counted = pd.concat(parts).groupby(["judge", "system", "polarity", "label"], sort=False).size()
-    wide = counted.unstack("label", fill_value=0).reindex(columns=[0.0, 1.0, 2.0], fill_value=0)
-    wide.columns = pd.Index(["fail", "uncertain", "passed"])
-    wide.insert(0, "valid", wide.sum(axis=1))
-    return wide.reset_index()
+    named = judged.loc[judged["polarity"] != ""]
+    counted: dict[Any, int] = pd.concat([judged.assign(polarity="all"), named]).value_counts(sort=False).to_dict()
+    rows: list[dict[str, Any]] = []
+    for judge, system in units:
+        for polarity in ["all", *sorted(named["polarity"].unique())]:
+            given = [counted.get((judge, system, polarity, label), 0) for label in (0.0, 1.0, 2.0)]
+            names = {"judge": judge, "system": system, "polarity": polarity, "valid": sum(given)}
+            rows.append(names | dict(zip(("fail", "uncertain", "passed"), given, strict=True)))
+    return pd.DataFrame(rows)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.names import nearest
-from longbanana_nb.scoring.grids import OPTIONAL, duplicate_faults, fact_faults, refuse_faults
+from longbanana_nb.scoring.grids import OPTIONAL, duplicate_faults, fact_faults, outside_faults, refuse_faults
 from longbanana_nb.scoring.journals_in import counting_answers, is_journal
 from longbanana_nb.scoring.policy import OUTCOMES
 from longbanana_nb.scoring.rows_in import read_rows
@@ -61,9 +61,12 @@ def read_verdict_table(path: str | Path, totals: pd.DataFrame | None = None) -> 
         rows, names = counting_answers(rows, names)
     rows, names = _spread(rows, names, totals)
     refuse_faults("The verdict table is not fit for scoring.", duplicate_faults(rows, names))
+    release = None if totals is None else check_list(filled_totals(totals))
+    if release is not None:
+        refuse_faults("The verdict table does not fit the release.", outside_faults(rows, names, release))
     values = _label_keys(rows["label"]).map(LABELS).to_numpy(dtype=float)
     grid = rows.assign(label=values)[GRID_COLUMNS]
-    return grid if totals is None else _with_unasked(grid, filled_totals(totals))
+    return grid if release is None else _with_unasked(grid, release)
 
 
 LABELS = {**{str(value): float(value) for value in LABEL_NAMES}, **{name: float(value) for name, value in NAMED_LABELS.items()}}
@@ -154,9 +157,8 @@ def _spread(rows: pd.DataFrame, names: list[str], totals: pd.DataFrame | None) -
     return pd.concat([rows.loc[~is_whole], grown.drop(columns="place")], ignore_index=True), kept + where
 
 
-def _with_unasked(grid: pd.DataFrame, totals: pd.DataFrame) -> pd.DataFrame:
-    """Add a "not_asked" row wherever a (judge, system) of the table has no row on a check of the totals."""
-    checks = check_list(totals)
+def _with_unasked(grid: pd.DataFrame, checks: pd.DataFrame) -> pd.DataFrame:
+    """Add a "not_asked" row wherever a (judge, system) of the table has no row on one of the checks."""
     units = grid[["judge", "system"]].drop_duplicates()
     expected = units.merge(checks, how="cross")
     on = ["judge", "system", "case_id", "check_id"]
