@@ -178,11 +178,12 @@ class _Reader:
         self, value: dict[str, Json], at: str, kind: str, default: tuple[float, float] | None = None
     ) -> tuple[float, float]:
         lo, hi = default or p.DEFAULT_BOUNDS[kind]
+        before = len(self.faults)
         if "lo" in value:
             lo = self._number(value["lo"], f"{at}.lo")
         if "hi" in value:
             hi = self._number(value["hi"], f"{at}.hi")
-        if not lo < hi:
+        if len(self.faults) == before and not lo < hi:
             self.fault(at, f"lo {lo:g} and hi {hi:g}", "lo below hi (each has a default; state both)")
         return lo, hi
 
