@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
+from longbanana_nb.files import sha256_bytes
+from longbanana_nb.release import load_release, write_release
 from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, SystemFacts
+from longbanana_nb.runs import (
+    ImageFacts,
+    Judgment,
+    Reason,
+    Record,
+    Run,
+    create_run,
+    floor_system,
+    judge_sha256,
+    judgment_key,
+    parse_judge,
+    parse_system,
+    system_sha256,
+)
 from longbanana_nb.taxonomy import CATEGORIES, DIMENSIONS, SUITES
 
 SCORE_COLUMNS = [
@@ -109,10 +128,88 @@ def grid(run: RunFacts, cases_per_category: int = 2, checks: int = 20, error: fl
             for judge in run.judges:
                 seen = label if judge.protocol == "truth" or rng.random() > error else int(rng.integers(0, 3))
                 rows.append(
-                    (judge.name, system.name, f"{code.lower()}_{number:02}", code, 0, f"k{check:02}", DIMENSIONS[check % 3],
+                    (judge.name, system.name, f"{code.lower()}_{number:02}", code, 0, 0, f"k{check:02}", DIMENSIONS[check % 3],
                      "negative" if check % 4 == 0 else "positive", "valid", seen, None, "0" * 64)
                 )  # fmt: skip
-    columns = ["judge", "system", "case_id", "category", "sample", "check_id", "dimension", "polarity", "state", "label", "invalid",
+    columns = ["judge", "system", "case_id", "category", "sample", "judge_sample", "check_id", "dimension", "polarity", "state", "label", "invalid",
                "candidate_sha256"]  # fmt: skip
     frame = pd.DataFrame(rows, columns=columns)
     return frame.astype({"label": "Int64"})
+
+
+def judged_run(folder: Path, *, cases_per_category: int = 1, checks: int = 6, prompt: str = "Compose one square picture: a shelf.") -> Run:
+    """A real run on disk: nine categories, two systems, two floors, judges `tools-1` and `truth-1`; the first case of
+    `native-one` is blocked and one answer of `tools-1` is unreadable."""
+    release = _release(folder / "release", cases_per_category, checks, prompt)
+    run = create_run(folder / "run", release)
+    specs = [
+        parse_system({"name": "fp-one", "harness": {"kind": "fp-direct"}, "backend": {"provider": "sketch", "id": "sketch-strong"}}),
+        parse_system({"name": "native-one", "harness": {"kind": "native"}, "workflow": "minimal",
+                      "agent_model": {"provider": "embedded", "id": "planner"}, "backend": {"provider": "sketch", "id": "sketch-strong"}}),
+        floor_system("blank"), floor_system("collage"),
+    ]  # fmt: skip
+    for spec in specs:
+        run.add_system(spec, system_sha256(spec, {}), simulated=not spec.is_floor)
+    for name, protocol in (("tools-1", "tools"), ("truth-1", "truth")):
+        profile = parse_judge({"name": name, "protocol": protocol})
+        run.add_judge(profile, judge_sha256(profile, {}), simulated=True)
+    run.index_checks(release, release.evaluation())
+    rng = np.random.default_rng(3)
+    by_case: dict[str, list] = {}
+    for check in run.checks():
+        by_case.setdefault(check.case_id, []).append(check)
+    for place, spec in enumerate(specs):
+        for number, case in enumerate(run.cases()):
+            if spec.name == "native-one" and number == 0:
+                _save(run, spec.name, case.case_id, None)
+                continue
+            sha = _save(run, spec.name, case.case_id, (40 * place + 30, 9 * number + 20, 160))
+            labels = rng.choice([0, 1, 2], size=len(by_case[case.case_id]), p=[0.2, 0.1, 0.7] if place < 2 else [0.8, 0.0, 0.2])
+            for judge in run.judges:
+                lines = [_answer(run, judge, spec.name, check, sha, int(label)) for check, label in zip(by_case[case.case_id], labels, strict=True)]
+                if judge == "tools-1" and spec.name == "fp-one" and number == 1:
+                    lines[0] = _answer(run, judge, spec.name, by_case[case.case_id][0], sha, None)
+                run.judgments(judge, spec.name, case.case_id).append_many(lines)
+    return run
+
+
+def _release(folder: Path, cases_per_category: int, checks: int, prompt: str):
+    tasks, asked, units, images = [], [], [], {}
+    for code, number in itertools.product(CATEGORIES, range(cases_per_category)):
+        case_id = f"{code.lower()}_{number:02}"
+        images[f"public/{case_id}.png"] = _png((200, 90, 40))
+        tasks.append({"case_id": case_id, "category": code, "prompt": prompt, "references": [{"id": "ref_1", "path": f"public/{case_id}.png"}]})
+        for k in range(checks):
+            asked.append({"check_id": f"k{k}", "case_id": case_id, "category": code, "question": "Is it?", "guide": "Look.",
+                          "options": ["0", "1", "2"], "option_desc": {"0": "no", "1": "unclear", "2": "yes"}, "reference_ids": ["ref_1"]})  # fmt: skip
+            units.append({"check_id": f"k{k}", "case_id": case_id, "unit": f"n{k}", "dimension": DIMENSIONS[k % 3],
+                          "polarity": "negative" if k % 3 == 2 else "positive"})  # fmt: skip
+    manifest = write_release(folder, name="small_v1", revision="r1", license="CC0-1.0", tasks=tasks, checks=asked, units=units, extra_files=images)
+    return load_release(manifest)
+
+
+def _png(colour: tuple[int, int, int]) -> bytes:
+    stream = io.BytesIO()
+    picture = Image.radial_gradient("L").resize((64, 64))
+    Image.composite(Image.new("RGB", (64, 64), colour), Image.new("RGB", (64, 64), "white"), picture).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _save(run: Run, system: str, case_id: str, colour: tuple[int, int, int] | None) -> str:
+    image = _png(colour) if colour else None
+    described = ImageFacts("image.png", sha256_bytes(image), "0" * 64, len(image), "png", 64, 64) if image else None
+    record = Record(
+        system=system, system_sha256=run.systems[system].sha256, case_id=case_id, sample=0, outcome="image" if image else "blocked",
+        image=described, reason=None if image else Reason("safety", "backend", "refused"),
+    )  # fmt: skip
+    run.candidate(system, case_id).save(record, image)
+    return described.sha256 if described else ""
+
+
+def _answer(run: Run, judge: str, system: str, check, candidate: str, label: int | None) -> Judgment:
+    sha = run.judges[judge].sha256
+    return Judgment(
+        key=judgment_key(run.meta.release.revision, check.check_sha256, candidate, ["aa"], sha, 0), judge=judge, judge_sha256=sha,
+        system=system, case_id=check.case_id, sample=0, check_id=check.check_id, check_sha256=check.check_sha256,
+        candidate_sha256=candidate, label=label, invalid="parse_error" if label is None else None,
+    )  # fmt: skip

@@ -60,7 +60,7 @@ def main_table(scores: ScoreFrames, facts: RunFacts, judge: str, *, wide: bool =
         scores: frames of `lb.scores.v1`.
         facts: the run; its systems give the rows, in their order, so that one without any score still has its row.
         judge: whose verdicts are shown. When the run has a `truth` judge too, its overall score stands beside.
-        wide: also show harness with workflow, agent model and backend, where any system has one.
+        wide: also show harness with workflow, and backend, where any system has one.
     """
     found, rates = score_lookup(scores.scores, judge), _rates(scores.pass_rates, judge)
     truth = facts.truth if facts.truth and facts.truth.name != judge else None
@@ -132,10 +132,9 @@ def _main_columns(facts: RunFacts, *, ways: tuple[str, ...], bounded: bool, trut
 
 
 def _ways(facts: RunFacts) -> dict[str, dict[str, str]]:
-    """How systems work, by column and system: harness with its workflow, agent model, backend; a column without any is left out."""
+    """How systems work, by column and system: harness with its workflow, and backend; a column without any is left out."""
     ways = {
         "Harness": {system.name: " · ".join(filter(None, (system.harness, system.workflow))) for system in facts.systems},
-        "Agent model": {system.name: system.agent_model or "" for system in facts.systems},
         "Backend": {system.name: system.backend or "" for system in facts.systems},
     }
     return {label: parts for label, parts in ways.items() if any(parts.values())}

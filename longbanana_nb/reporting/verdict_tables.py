@@ -63,8 +63,9 @@ def label_shares_table(grid: pd.DataFrame, facts: RunFacts, judge: str) -> Table
 
     Negative checks ask that something be absent, so an empty picture passes them: the floors show how many.
     """
-    valid = grid[(grid["judge"] == judge) & (grid["state"] == "valid")]
-    polarities = [name for name in ("positive", "negative") if (grid["polarity"] == name).any()]
+    stated = grid.assign(polarity=grid["polarity"].astype(object).where(grid["polarity"].notna(), "unstated"))
+    valid = stated[(stated["judge"] == judge) & (stated["state"] == "valid")]
+    polarities = [name for name in ("positive", "negative", "unstated") if (stated["polarity"] == name).any()]
     labels = valid["label"].astype("float").round().astype("int")
     counts = valid.assign(label=labels).groupby(["system", "polarity", "label"]).size().to_dict()
 
@@ -87,11 +88,14 @@ def label_shares_table(grid: pd.DataFrame, facts: RunFacts, judge: str) -> Table
 
 
 def matched_verdicts(grid: pd.DataFrame, judge: str, other: str) -> pd.DataFrame:
-    """Units on which both judges gave a valid label: `UNIT`, `category`, `polarity`, `label` and `label_other`."""
+    """Units on which both judges gave a valid label: `UNIT`, `category`, `polarity`, `label` and `label_other`.
+
+    Each sample of `judge` is a pair of its own; of `other` the first sample counts.
+    """
     valid = grid[grid["state"] == "valid"]
     left = valid[valid["judge"] == judge][[*UNIT, "category", "polarity", "label"]]
-    right = valid[valid["judge"] == other][[*UNIT, "label"]]
-    pairs = left.merge(right, on=UNIT, suffixes=("", "_other"))
+    right = valid[(valid["judge"] == other) & (valid["judge_sample"] == 0)][[*UNIT, "label"]]
+    pairs = left.merge(right, on=UNIT, suffixes=("", "_other"), validate="many_to_one")
     return pairs.astype({"label": "float", "label_other": "float"})
 
 

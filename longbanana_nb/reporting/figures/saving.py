@@ -20,6 +20,7 @@ def save_figure(figure: Figure, folder: Path, name: str, *, alt: str = "") -> di
 
     `alt` is what the figure shows, in words; it is stored in each file's own description field. No file carries a date.
     """
+    fix_layout(figure)
     paths = {}
     for kind in FORMATS:
         paths[kind] = folder / f"{name}.{kind}"
@@ -35,6 +36,14 @@ def figure_bytes(figure: Figure, kind: str, *, alt: str = "", outlines: bool = F
     with paper_style(), mpl.rc_context({"svg.fonttype": "path" if outlines else "none"}):
         figure.savefig(stream, format=kind, dpi=dpi, metadata=_metadata(kind, alt))
     return stream.getvalue()
+
+
+def fix_layout(figure: Figure) -> None:
+    """Lay the figure out once, so that every format shows the same arrangement."""
+    if figure.get_layout_engine() is not None:
+        with paper_style():
+            figure.draw_without_rendering()
+        figure.set_layout_engine("none")
 
 
 def _metadata(kind: str, alt: str) -> dict[str, Any]:

@@ -12,13 +12,13 @@ STYLE = """
 .lb-table table{border-collapse:collapse;border:0;font-variant-numeric:tabular-nums;font-size:.875rem;line-height:1.35;
 background:transparent;color:inherit;margin:0}
 .lb-table caption{caption-side:top;text-align:left;font-weight:600;font-size:1rem;padding:0 0 .5rem;color:inherit}
-.lb-table th,.lb-table td{padding:.3rem .6rem;border:0;text-align:right;white-space:nowrap;background:transparent;color:inherit}
+.lb-table th,.lb-table td{padding:.3rem .5rem;border:0;text-align:right;white-space:nowrap;background:transparent;color:inherit}
 .lb-table .l{text-align:left}.lb-table .c{text-align:center}
 .lb-table thead th{font-weight:600;vertical-align:bottom}
 .lb-table thead tr:first-child th{border-top:2px solid currentColor}
 .lb-table thead tr:last-child th{border-bottom:1px solid currentColor}
 .lb-table th.span{text-align:center;padding:.3rem 0 0}
-.lb-table th.span>span{display:block;margin:0 .6rem;padding-bottom:.2rem;border-bottom:1px solid currentColor;font-weight:500}
+.lb-table th.span>span{display:block;margin:0 .5rem;padding-bottom:.2rem;border-bottom:1px solid currentColor;font-weight:500}
 .lb-table tbody th{font-weight:400;overflow-wrap:anywhere}
 .lb-table tbody.ruled tr:first-child>*{border-top:1px solid color-mix(in srgb,currentColor 35%,transparent)}
 .lb-table th.group{font-style:italic;text-align:left;padding-top:.55rem}

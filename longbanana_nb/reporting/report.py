@@ -1,0 +1,168 @@
+"""The report of a run: tables, figures, pages of executed notebooks, and report.html that shows the key ones first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longbanana_nb.errors import DataError, Fault
+from longbanana_nb.files import read_text, write_atomic
+from longbanana_nb.reporting import report_parts as parts
+from longbanana_nb.reporting.facts import INTERVALS, RunFacts
+from longbanana_nb.reporting.notebook_pages import write_notebook_page
+from longbanana_nb.reporting.pages import page, require_self_contained
+from longbanana_nb.reporting.run_facts import candidates_of_run, facts_of_run, scores_of_run
+from longbanana_nb.reporting.secrets import find_keys, looks_like_key
+from longbanana_nb.reporting.tables import dimension_table, main_table
+from longbanana_nb.reporting.thumbnails import case_strips
+from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from longbanana_nb.reporting.table import Table
+    from longbanana_nb.runs import Run
+    from longbanana_nb.scoring import Scores
+
+SINKS = {"csv": "csv", "tex": "latex", "md": "markdown", "html": "html"}
+PASSED_OVER = ("run.lock",)
+
+
+def build_report(
+    run_path: str | Path, *, notebooks: Sequence[Path] | None = None, attribution: str | None = None
+) -> Path:
+    """Write tables/, figures/, pages of executed notebooks and report.html of a run; nothing is generated or judged.
+
+    Args:
+        run_path: the run folder.
+        notebooks: executed notebooks to list; None takes those in the run's `notebooks/`, by name.
+        attribution: the attribution of the release's images; None reads ATTRIBUTION.md beside the run's manifest, if it is there.
+
+    Returns:
+        The path of report.html. A second call on an unchanged run writes the same bytes.
+
+    Raises:
+        DataError: if a file of the run seems to hold an API key, or nothing has been judged yet.
+    """
+    from longbanana_nb.runs import open_run, verdict_grid
+
+    run = open_run(run_path)
+    refuse_keys(run.path)
+    facts, grid = facts_of_run(run), verdict_grid(run)
+    if not facts.judges or grid.empty:
+        fault = Fault(str(run.path), "no_verdicts", "no judge in run.json", "a judged run", "Judge it first: `longbanana-nb judge`.")
+        raise DataError("There is nothing to report yet.", [fault])
+    scores = scores_of_run(run, grid)
+    with run.owner():
+        tables = write_tables(run, scores, grid, facts)
+        drawings = write_figures(run, scores, grid, facts)
+        pages = _write_pages(run, notebooks)
+        text = _report(run, facts, scores, tables, drawings, pages, attribution or _attribution(run))
+        if kind := looks_like_key(text):
+            raise DataError(f"report.html was not written: it would hold what looks like {kind}. Remove it from the run.")
+        write_atomic(run.path / "report.html", text.encode("utf-8"))
+    return run.path / "report.html"
+
+
+def refuse_keys(folder: Path) -> None:
+    """Raise DataError naming every file below `folder` that seems to hold an API key."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.name not in PASSED_OVER)
+    faults = find_keys(files, folder)
+    if faults:
+        raise DataError("The report was not written: the run seems to hold API keys.", faults)
+
+
+def write_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
+    """Write every table of the run as CSV, LaTeX, Markdown and HTML into `tables/`; returns them by name."""
+    judge = _judge(facts)
+    made = [main_table(scores, facts, judge), dimension_table(scores, facts, judge), coverage_table(grid, candidates_of_run(run), facts)]
+    made.append(label_shares_table(grid, facts, judge))
+    beside_truth = truth_table(grid, facts, judge)
+    made += [beside_truth] if beside_truth is not None else []
+    for table in made:
+        for suffix, sink in SINKS.items():
+            text: str = getattr(table, sink)()
+            write_atomic(run.path / "tables" / f"{table.name}.{suffix}", text.encode("utf-8"))
+    return {table.name: table for table in made}
+
+
+def write_figures(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, parts.Drawing]:
+    """Write every figure of the run as PDF, SVG and PNG into `figures/`; returns them as the page shows them."""
+    from longbanana_nb.reporting import figures as draw
+
+    judge, truth = _judge(facts), facts.truth
+    made = [
+        ("heatmap", draw.category_heatmap(scores, facts, judge), draw.category_heatmap_alt(scores, facts, judge), CAPTIONS["heatmap"]),
+        ("overall", draw.overall_dots(scores, facts, judge), draw.overall_dots_alt(scores, facts, judge), CAPTIONS["overall"]),
+        ("categories", draw.category_dots(scores, facts, judge), draw.category_dots_alt(scores, facts, judge), CAPTIONS["categories"]),
+        ("backends", draw.backend_harness(scores, facts, judge), draw.backend_harness_alt(scores, facts, judge), CAPTIONS["backends"]),
+    ]
+    if truth is not None and truth.name != judge:
+        panel = draw.judge_against_truth(grid, facts, judge, truth.name)
+        made.append(("truth", panel, draw.judge_against_truth_alt(grid, facts, judge, truth.name), CAPTIONS["truth"]))
+    drawings = {}
+    for name, figure, alt, caption in made:
+        draw.save_figure(figure, run.path / "figures", name, alt=alt)
+        drawings[name] = parts.Drawing(name, draw.figure_bytes(figure, "svg", outlines=True), alt, caption)
+    return drawings
+
+
+CAPTIONS = {
+    "heatmap": "Scores by category, 0 to 100. Outlined: the best system of the column, compared as printed; floors do not compete.",
+    "overall": f"Overall scores with intervals. {INTERVALS}",
+    "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
+    "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
+    "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
+}
+
+
+def _judge(facts: RunFacts) -> str:
+    main = facts.main_judge
+    if main is None:
+        raise DataError("The run has no judge yet. Judge it first: `longbanana-nb judge`.")
+    return main.name
+
+
+def _write_pages(run: Run, notebooks: Sequence[Path] | None) -> list[tuple[str, str]]:
+    """Write the page of each executed notebook into `notebooks/`; (title, address from report.html) of each."""
+    folder = run.path / "notebooks"
+    executed = sorted(folder.glob("*.ipynb")) if notebooks is None else list(notebooks)
+    shown = {str(run.path): run.path.name}
+    return [
+        (write_notebook_page(path, folder / f"{path.stem}.html", back="../report.html", replace=shown), f"notebooks/{path.stem}.html")
+        for path in executed
+    ]
+
+
+def _attribution(run: Run) -> str | None:
+    path = run.manifest.parent / "ATTRIBUTION.md"
+    return read_text(path) if path.is_file() else None
+
+
+def _report(
+    run: Run, facts: RunFacts, scores: Scores, tables: dict[str, Table], drawings: dict[str, parts.Drawing],
+    pages: list[tuple[str, str]], attribution: str | None,
+) -> str:  # fmt: skip
+    judge = _judge(facts)
+    overall = scores.scores[(scores.scores["judge"] == judge) & (scores.scores["scope"] == "overall")]
+    valid, total = int(overall["checks_valid"].sum()), int(overall["checks_total"].sum())
+
+    def table(name: str) -> str:
+        return tables[name].html(style=False)
+
+    body = parts.head(facts, len(run.cases()), valid, total)
+    body += table("main") + parts.picture(drawings["heatmap"])
+    body += parts.section("overall", "Overall", "How sure is the order?", parts.picture(drawings["overall"]))
+    strips = parts.strips(case_strips(run, scores, judge))
+    body += parts.section("candidates", "Candidates", f"The first case of each suite; scores of the case by {parts.escape(judge)}.", strips)
+    detail = parts.picture(drawings["categories"]) + table("dimensions") + parts.picture(drawings["backends"])
+    body += parts.section("where", "Where systems differ", "By category, by dimension, by image model and harness.", detail)
+    if "truth" in tables:
+        body += parts.section("truth", "The judge beside the truth", "How far can these verdicts be trusted?", table("truth"), parts.picture(drawings["truth"]))
+    body += parts.section("coverage", "Coverage and labels", "What was delivered, what was judged, and what it took.", table("coverage"), table("labels"))
+    body += parts.section("notebooks", "Notebooks", "The analysis, executed on this run.", parts.index(pages))
+    body += parts.section("simulated", "What is simulated", "So that no number is taken for another.", parts.simulated(facts))
+    body += parts.section("origin", "Images and citation", "Where the pictures come from.", parts.origin(facts, attribution))
+    title = f"LongBanana report: {facts.release}"
+    return require_self_contained(page(title, body + parts.foot(facts)), "report.html")

@@ -1,0 +1,97 @@
+"""A run as reporting sees it: its facts, its scores, its candidates, read from the run folder alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, SystemFacts
+from longbanana_nb.scoring.policy import Policy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from longbanana_nb.runs import Run, SystemSpec
+    from longbanana_nb.scoring import Scores
+
+
+def facts_of_run(run: Run) -> RunFacts:
+    """The facts every footer states, from run.json; systems and judges in the order they were added."""
+    release, policy, level = run.meta.release, policy_of_run(run), level_of_run(run)
+    return RunFacts(
+        release=release.name,
+        revision=release.revision,
+        systems=tuple(_system(entry.system(), simulated=entry.simulated) for entry in run.systems.values()),
+        judges=tuple(
+            JudgeFacts(spec.name, spec.protocol, spec.model.id if spec.model else None, entry.simulated)
+            for entry in run.judges.values()
+            for spec in (entry.judge(),)
+        ),
+        license=release.license,
+        package=run.meta.package or None,
+        level=level,
+        policy={field.name: getattr(policy, field.name) for field in fields(policy) if field.name != "rule"},
+    )
+
+
+def policy_of_run(run: Run) -> Policy:
+    """The policy that the run's experiment asks for; the card's where it says nothing."""
+    known = {field.name for field in fields(Policy)}
+    return Policy(**{name: value for name, value in run.meta.analysis.items() if name in known and value is not None})
+
+
+def level_of_run(run: Run) -> float:
+    """The confidence level of the run's intervals."""
+    return float(run.meta.analysis.get("level") or 0.95)
+
+
+def scores_of_run(run: Run, grid: pd.DataFrame) -> Scores:
+    """The scores of a run's verdict grid, held to the run's planned checks."""
+    import pandas as pd
+
+    from longbanana_nb.scoring import score_grid
+
+    names = ("case_id", "check_id", "category", "dimension", "polarity")
+    totals = pd.DataFrame([{name: getattr(check, name) for name in names} for check in run.checks()], columns=names)
+    described = facts_of_run(run).systems
+    columns = ("harness", "workflow", "agent_model", "backend", "simulated")
+    systems = pd.DataFrame([{"system": one.name} | {name: getattr(one, name) for name in columns} for one in described])
+    return score_grid(
+        grid, totals=totals, systems=systems, policy=policy_of_run(run), level=level_of_run(run), release=run.meta.release.name
+    )
+
+
+def candidates_of_run(run: Run) -> list[Mapping[str, Any]]:
+    """One mapping a finished candidate, as `coverage_table` reads it."""
+    return [
+        {
+            "system": record.system,
+            "outcome": record.outcome,
+            "calls": {"agent": record.calls.agent, "image": record.calls.image},
+            "cost_usd": record.cost_usd,
+        }
+        for record in run.records()
+    ]
+
+
+def _system(spec: SystemSpec, *, simulated: bool) -> SystemFacts:
+    return SystemFacts(
+        name=spec.name,
+        harness=spec.harness.kind,
+        workflow=spec.workflow,
+        agent_model=_model(spec.agent_model),
+        backend=_model(spec.backend),
+        simulated=simulated,
+        privileges=tuple(spec.privileges),
+        sandbox=spec.sandbox,
+    )
+
+
+def _model(model: Any) -> str | None:
+    """A model's id; with its provider where the id alone does not say it."""
+    if model is None:
+        return None
+    strength = model.params.get("strength")
+    name = model.id if model.provider in model.id else f"{model.provider}/{model.id}"
+    return f"{name} {strength}" if isinstance(strength, str) else str(name)
