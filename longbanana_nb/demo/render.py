@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from longbanana_nb.demo.assets import bold, sprite, sticker
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PIL import Image
 
+    Floats = NDArray[np.float32]
+
 SIZE = 512
 QUALITY = 86
 BACKDROPS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
@@ -22,7 +24,7 @@ BACKDROPS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
     "grey": ((226, 229, 234), (186, 192, 201)),
     "white": ((250, 250, 250), (224, 225, 228)),
     "slate": ((122, 134, 150), (84, 94, 110)),
-    "sand": ((226, 208, 178), (190, 166, 130)),
+    "sand": ((224, 214, 198), (190, 178, 160)),
     "mist": ((214, 226, 232), (174, 192, 204)),
 }
 """Neutral studio backdrops: colours of wall and floor."""
@@ -49,8 +51,7 @@ class Shot:
     backdrop: str
     objects: tuple[Placed, ...] = ()
     tag: str | None = None
-    swatches: tuple[str, ...] = ()
-    ticked: str | None = None
+    card: str | None = None
     horizon: float = 0.62
     light: float = 0.3
     pattern: str = "plain"
@@ -74,8 +75,8 @@ def photograph(shot: Shot) -> Picture:
     boxes = []
     for one in shot.objects:
         boxes.append(_place(canvas, one, shot.light))
-    if shot.swatches:
-        _palette_card(canvas, shot.swatches, shot.ticked)
+    if shot.card:
+        _palette_card(canvas, shot.card)
     if any(part != 1.0 for part in shot.tint):
         canvas = _tinted(canvas, shot.tint)
     if shot.tag:
@@ -95,33 +96,43 @@ def wall_and_floor(backdrop: str) -> tuple[tuple[int, int, int], tuple[int, int,
     return (light[0], light[1], light[2]), (dark[0], dark[1], dark[2])
 
 
+@lru_cache(maxsize=1)
+def _ground() -> tuple[Floats, Floats, Floats]:
+    """Coordinates x and y of every pixel (0..1), and a field of fine grain that each picture shifts by its own amount."""
+    import numpy as np
+
+    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32) / np.float32(SIZE)
+    grain = np.random.default_rng(7).normal(0, 1.1, (SIZE, SIZE)).astype(np.float32)
+    return x, y, grain
+
+
 def _backdrop(shot: Shot) -> NDArray[np.uint8]:
     """Wall and floor with a soft join, light from one side, fine grain, and at most a faint pattern on the wall."""
     import numpy as np
 
-    rng = np.random.default_rng(shot.seed)
-    wall, floor = (np.array(part, dtype=np.float64) for part in wall_and_floor(shot.backdrop))
-    y, x = np.mgrid[0:SIZE, 0:SIZE] / SIZE
-    join = np.clip((y - shot.horizon + 0.045) / 0.09, 0, 1)
+    x, y, grain = _ground()
+    wall, floor = (np.array(part, dtype=np.float32) for part in wall_and_floor(shot.backdrop))
+    column = y[:, :1]
+    join = np.clip((column - shot.horizon + 0.045) / 0.09, 0, 1)
     join = join * join * (3 - 2 * join)
-    base = wall * (1 - join)[..., None] + floor * join[..., None]
+    rows = (wall * (1 - join) + floor * join) * (1 + 0.06 * join * (column - shot.horizon))
     glow = 1.05 - 0.16 * np.hypot(x - shot.light, (y - 0.3) * 0.8)
-    base = base * glow[..., None] * (1 + 0.06 * join * (y - shot.horizon))[..., None]
-    base += (_pattern(shot.pattern, x, y) * (1 - join))[..., None]
-    base += rng.normal(0, 1.1, (SIZE, SIZE))[..., None]
-    return np.clip(base, 0, 255).astype(np.uint8)
+    light = _pattern(shot.pattern, x, y) * (1 - join) + np.roll(grain, (shot.seed % 509, shot.seed % 487), (0, 1))
+    picture = rows[:, None, :] * glow[..., None] + light[..., None]
+    whole: NDArray[np.uint8] = np.clip(picture, 0, 255).astype(np.uint8)
+    return whole
 
 
-def _pattern(name: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _pattern(name: str, x: Floats, y: Floats) -> Floats:
     import numpy as np
 
     if name == "stripes":
-        return 3.0 * np.sin(2 * np.pi * 14 * x)
+        return np.float32(3.0) * np.sin(np.float32(2 * np.pi * 14) * x)
     if name == "linen":
-        return 1.6 * (np.sin(2 * np.pi * 64 * x) + np.sin(2 * np.pi * 64 * y))
+        return np.float32(1.6) * (np.sin(np.float32(2 * np.pi * 64) * x[:1]) + np.sin(np.float32(2 * np.pi * 64) * y[:, :1]))
     if name == "arch":
         away = np.hypot((x - 0.5) / 0.40, np.minimum(y - 0.44, 0) / 0.40)
-        soft: NDArray[np.float64] = 9.0 * np.clip((1 - away) / 0.06, 0, 1)
+        soft: Floats = np.float32(9.0) * np.clip((1 - away) / 0.06, 0, 1)
         return soft
     return np.zeros_like(x)
 
@@ -165,28 +176,17 @@ def _paper_tag(canvas: Image.Image, text: str) -> None:
     canvas.paste(tag, (SIZE - tag.width - 12, 12), tag)
 
 
-def _palette_card(canvas: Image.Image, swatches: Sequence[str], ticked: str | None) -> None:
-    """A card of colour swatches; the one to take carries a tick on white and a frame."""
-    from PIL import ImageDraw
+def _palette_card(canvas: Image.Image, colour: str) -> None:
+    """A plain colour chip that fills most of the picture, with a soft shadow."""
+    from PIL import Image, ImageDraw, ImageFilter
 
-    pen = ImageDraw.Draw(canvas)
-    pen.rounded_rectangle((56, 84, 456, 428), 22, fill=(253, 252, 249), outline=(60, 62, 74), width=3)
-    pen.text((256, 122), "BACKDROP", font=bold(30), fill=(40, 42, 56), anchor="mm")
-    for place, colour in enumerate(swatches):
-        x, y = 84 + (place % 3) * 122, 156 + (place // 3) * 130
-        frame = (24, 28, 46) if colour == ticked else (190, 190, 196)
-        pen.rounded_rectangle((x, y, x + 100, y + 108), 12, fill=COLOURS[colour], outline=frame, width=7 if colour == ticked else 2)
-        if colour == ticked:
-            pen.ellipse((x + 26, y + 28, x + 74, y + 76), fill=(255, 255, 255), outline=(24, 28, 46), width=3)
-            pen.line([(x + 37, y + 53), (x + 47, y + 64), (x + 63, y + 40)], fill=(24, 28, 46), width=7, joint="curve")
+    shade = Image.new("L", (SIZE, SIZE), 0)
+    ImageDraw.Draw(shade).rectangle((96, 110, 424, 430), fill=90)
+    canvas.paste((18, 20, 34), (0, 0), shade.filter(ImageFilter.GaussianBlur(9)))
+    ImageDraw.Draw(canvas).rectangle((96, 96, 416, 416), fill=COLOURS[colour])
 
 
 def _tinted(canvas: Image.Image, tint: tuple[float, float, float]) -> Image.Image:
     """The picture under coloured light: each channel scaled, brightest parts kept within range."""
     tables = [min(255, round(level * part)) for part in tint for level in range(256)]
     return canvas.point(tables)
-
-
-def relit(shot: Shot, tint: tuple[float, float, float]) -> Shot:
-    """The same shot under coloured light."""
-    return replace(shot, tint=tint)
