@@ -11,12 +11,12 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from longbanana_nb.demo import assets
-from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab
+from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab, painted_part
 from longbanana_nb.demo.cutting import colour_shares, freed
 from longbanana_nb.demo.eye_kinds import KindLibrary
 from longbanana_nb.demo.eye_letters import Label, read_labels
 from longbanana_nb.demo.eye_segment import WORK, Blob, things_in
+from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.files import sha256_bytes
 
 EYE_VERSION = "eye-1"
@@ -27,6 +27,7 @@ Box = tuple[float, float, float, float]
 FULL = 512
 """Edge length, in pixels, of the picture that is read and cut from; larger and smaller ones are scaled to it."""
 LEAST_COLOURED = 0.06
+SWATCH = 48
 REMEMBERED = 512
 
 
@@ -88,7 +89,14 @@ class Eye:
 @lru_cache(maxsize=1)
 def library() -> KindLibrary:
     """The cut-out library, prepared once a process."""
-    return KindLibrary({kind: assets.cutout(kind) for kind in assets.kinds()})
+    from PIL import Image
+
+    cutouts, parts = {}, {}
+    for name, kind in kinds().items():
+        with Image.open(kind.file) as opened:
+            cutouts[name] = np.array(opened.convert("RGBA"))
+        parts[name] = np.asarray(painted_part(cutouts[name], kind.hue, kind.hue_width), np.float32)
+    return KindLibrary(cutouts, parts)
 
 
 def _decoded(picture: bytes) -> Bytes:
@@ -113,7 +121,7 @@ def _perceive(rgb: Bytes, digest: str, work: int) -> Percept:
         labels = read_labels(crop)
         if labels and _covers(labels[0], crop):
             marks.append(labels[0].text)
-        elif (found := _card_colour(small, blob)) is not None:
+        elif (found := _card_colour(rgb, blob, area)) is not None:
             card = found
         else:
             seen.append(_thing(rgb, small, blob, backdrop, labels[0] if labels else None))
@@ -131,42 +139,43 @@ def _covers(label: Label, crop: Bytes) -> bool:
     return (x1 - x0) * (y1 - y0) > 0.7 * crop.shape[0] * crop.shape[1]
 
 
-def _card_colour(small: Bytes, blob: Blob) -> str | None:
-    """The colour of a palette card: a plain rectangle in one named colour; None for anything else."""
-    x0, y0, x1, y1 = blob.box
-    if blob.area < 0.9 * (x1 - x0) * (y1 - y0):
+def _card_colour(rgb: Bytes, blob: Blob, area: tuple[int, int, int, int]) -> str | None:
+    """The colour of a palette card: a large plain upright square in one named colour; None for anything else."""
+    x0, y0, x1, y1 = area
+    if min(x1 - x0, y1 - y0) < 0.45 * FULL or blob.area < 0.9 * blob.mask.size:
         return None
-    inner = small[y0 + 6 : y1 - 6, x0 + 6 : x1 - 6].reshape(-1, 3)
-    if len(inner) < 200 or float(np.abs(inner.astype(np.float32) - np.median(inner, axis=0)).mean()) > 9:
-        return None
-    return colour_name(np.median(inner, axis=0))
+    inner = cv2.resize(rgb[y0 + 20 : y1 - 20, x0 + 20 : x1 - 20], (32, 32), interpolation=cv2.INTER_AREA).reshape(-1, 3)
+    middle = np.median(inner, axis=0)
+    even = np.abs(inner.astype(np.float32) - middle).max(axis=1) < 12
+    return colour_name(middle) if float(even.mean()) > 0.9 else None
 
 
 def _thing(rgb: Bytes, small: Bytes, blob: Blob, backdrop: Floats, label: Label | None) -> Seen:
     known = library()
     x0, y0, x1, y1 = blob.box
     named = known.name(small[y0:y1, x0:x1], blob.mask)
-    opacity, turn, overlap = known.fitted_outline(named.kind, named.turn, blob.mask)
     area = _area(blob, small.shape[0])
     size = (area[2] - area[0], area[3] - area[1])
     crop = rgb[area[1] : area[3], area[0] : area[2]]
     behind = cv2.resize(backdrop[y0:y1, x0:x1], size, interpolation=cv2.INTER_LINEAR)
-    if overlap > 0.8:
-        opacity = known.outline(named.kind, turn, size)
+    if named.overlap > 0.8:
+        opacity = known.outline(named.kind, named.turn, size)
     else:
         opacity = cv2.GaussianBlur(cv2.resize(blob.mask.astype(np.float32) / 255, size, interpolation=cv2.INTER_LINEAR), (0, 0), 1.0)
     rgba = freed(crop, np.asarray(opacity, np.float32), behind)
     box = (area[0] / FULL, area[1] / FULL, area[2] / FULL, area[3] / FULL)
-    clearness = named.likeness * min(1.0, overlap / 0.9)
-    return Seen(named.kind, clearness, box, rgba, _colour(rgba, named.kind, turn), label.text if label else None, label, turn)
+    clearness = named.likeness * min(1.0, named.overlap / 0.9)
+    colour = _colour(rgba, named.kind, named.turn)
+    return Seen(named.kind, clearness, box, rgba, colour, label.text if label else None, label, named.turn)
 
 
 def _colour(rgba: Bytes, kind: str, turn: float) -> str | None:
     """The named colour of a thing's paintable part, or None where the kind has none."""
-    part = library().paintable(kind, turn, rgba.shape[1::-1])
+    part = library().paintable(kind, turn, (SWATCH, SWATCH))
     if part is None:
         return None
-    shares = colour_shares(rgba[..., :3], np.asarray(part * (rgba[..., 3] > 200), np.float32))
+    small = cv2.resize(rgba, (SWATCH, SWATCH), interpolation=cv2.INTER_AREA)
+    shares = colour_shares(small[..., :3], np.asarray(part * (small[..., 3] > 200), np.float32))
     best = max(shares, key=lambda name: shares[name])
     return best if shares[best] > LEAST_COLOURED else None
 

@@ -17,15 +17,18 @@ TURNS = tuple(range(-16, 17, 4))
 """Turns of the library, in degrees, counter-clockwise."""
 
 OUTLINE, SHADING = 1.0, 0.8
+FINALISTS, OUTLINE_WEIGHT = 5, 0.7
+SMALL, FIT = 96, 64
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A kind the eye believes in: its likeness (0 to 1), the turn in degrees, and how far the next best kind lies behind."""
+    """A kind the eye believes in: likeness (0 to 1), turn in degrees, overlap of outlines (0 to 1), and its lead over the next kind."""
 
     kind: str
     likeness: float
-    turn: int
+    turn: float
+    overlap: float
     lead: float
 
 
@@ -36,11 +39,13 @@ class KindLibrary:
         """Take cut-outs (kind to RGBA picture), how much each of their pixels takes colour (0 to 1), and prepare all turns."""
         self.cutouts = dict(cutouts)
         self.parts = dict(parts or {})
+        self._outlines: dict[tuple[str, int], Bytes] = {}
         self._names: list[tuple[str, int]] = []
         signatures = []
         for kind in sorted(self.cutouts):
+            small = cv2.resize(self.cutouts[kind], (64, 64), interpolation=cv2.INTER_AREA)
             for turn in TURNS:
-                picture = trimmed(turned(cv2.resize(self.cutouts[kind], (96, 96), interpolation=cv2.INTER_AREA), turn))
+                picture = trimmed(turned(small, turn))
                 self._names.append((kind, turn))
                 signatures.append(signature(picture[..., :3], picture[..., 3]))
         self._signatures = np.stack(signatures)
@@ -49,11 +54,20 @@ class KindLibrary:
     def name(self, rgb: Bytes, mask: Bytes) -> Named:
         """Name what a crop shows, given its mask (255 inside), both trimmed to the thing."""
         likeness = self._signatures @ signature(rgb, mask)
-        best = int(np.argmax(likeness))
-        kind, turn = self._names[best]
-        others = likeness[self._kinds != kind]
-        lead = float(likeness[best] - others.max()) if len(others) else 1.0
-        return Named(kind, float(np.clip(likeness[best], 0.0, 1.0)), turn, lead)
+        firsts: list[int] = []
+        for n in np.argsort(-likeness):
+            if self._kinds[n] not in self._kinds[firsts]:
+                firsts.append(int(n))
+            if len(firsts) == FINALISTS:
+                break
+        judged = []
+        for n in firsts:
+            turn, overlap = self.fitted(*self._names[n], mask)
+            judged.append((float(likeness[n]) + OUTLINE_WEIGHT * overlap, self._names[n][0], float(likeness[n]), turn, overlap))
+        judged.sort(key=lambda one: (-one[0], one[1]))
+        total, kind, like, turn, overlap = judged[0]
+        lead = total - judged[1][0] if len(judged) > 1 else 1.0
+        return Named(kind, min(max(like, 0.0), 1.0), turn, overlap, lead)
 
     def likeness(self, kind: str, rgb: Bytes, mask: Bytes) -> float:
         """How much a crop looks like a kind (0 to 1), over all turns."""
@@ -61,8 +75,15 @@ class KindLibrary:
 
     def outline(self, kind: str, turn: float, size: tuple[int, int]) -> Floats:
         """The kind's own opacity (0 to 1), turned, trimmed and stretched to a size (width, height)."""
-        picture = trimmed(turned(self.cutouts[kind], turn))
-        return np.asarray(cv2.resize(picture[..., 3].astype(np.float32) / 255.0, size, interpolation=cv2.INTER_AREA), np.float32)
+        solid = trimmed_plane(turned_plane(self.cutouts[kind][..., 3], turn))
+        return np.asarray(cv2.resize(solid, size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255.0, np.float32)
+
+    def _small_outline(self, kind: str, turn: int) -> Bytes:
+        """A kind's turned, trimmed opacity at a quarter of the size, kept."""
+        if (kind, turn) not in self._outlines:
+            small = cv2.resize(self.cutouts[kind][..., 3], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
+            self._outlines[kind, turn] = trimmed_plane(turned_plane(small, turn))
+        return self._outlines[kind, turn]
 
     def aspect(self, kind: str) -> float:
         """Width over height of a kind, upright; 1 for an unknown one."""
@@ -76,24 +97,22 @@ class KindLibrary:
         part = self.parts.get(kind)
         if part is None:
             return None
-        rgba = self.cutouts[kind].copy()
-        rgba[..., 0] = np.rint(part * 255)
-        picture = trimmed(turned(rgba, turn))
-        return np.asarray(cv2.resize(picture[..., 0].astype(np.float32) / 255.0, size, interpolation=cv2.INTER_AREA), np.float32)
+        opacity = cv2.resize(self.cutouts[kind][..., 3], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
+        colour = turned_plane(cv2.resize(np.rint(part * 255).astype(np.uint8), (SMALL, SMALL), interpolation=cv2.INTER_AREA), turn)
+        window = _solid_window(turned_plane(opacity, turn))
+        return np.asarray(cv2.resize(colour[window], size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255.0, np.float32)
 
-    def fitted_outline(self, kind: str, turn: int, mask: Bytes) -> tuple[Floats, float, float]:
-        """The outline that fits a mask best among turns near `turn`: opacity of the mask's size, turn, and overlap (0 to 1)."""
-        size = (mask.shape[1], mask.shape[0])
-        inside = mask > 127
-        best: tuple[Floats, float, float] | None = None
+    def fitted(self, kind: str, turn: int, mask: Bytes) -> tuple[float, float]:
+        """The turn near `turn` whose outline fits a mask best, stretched onto it, and their overlap (0 to 1)."""
+        size = (FIT, FIT)
+        inside = cv2.resize(mask, size, interpolation=cv2.INTER_AREA) > 127
+        best_turn, best_overlap = turn, -1.0
         for near in (0, -3, -2, -1, 1, 2, 3):
-            opacity = self.outline(kind, turn + near, size)
-            solid = opacity > 0.5
-            overlap = float((solid & inside).sum() / max((solid | inside).sum(), 1))
-            if best is None or overlap > best[2]:
-                best = (opacity, float(turn + near), overlap)
-        assert best is not None  # noqa: S101 - the loop ran
-        return best
+            solid = cv2.resize(self._small_outline(kind, turn + near), size, interpolation=cv2.INTER_AREA) > 127
+            overlap = float(np.count_nonzero(solid & inside)) / max(np.count_nonzero(solid | inside), 1)
+            if overlap > best_overlap + 0.002:
+                best_turn, best_overlap = turn + near, overlap
+        return float(best_turn), best_overlap
 
 
 def turned(rgba: Bytes, degrees: float) -> Bytes:
@@ -110,12 +129,31 @@ def turned(rgba: Bytes, degrees: float) -> Bytes:
     return np.clip(np.rint(moved), 0, 255).astype(np.uint8)
 
 
+def turned_plane(plane: Bytes, degrees: float) -> Bytes:
+    """One plane of a cut-out turned about its centre (counter-clockwise), on a canvas large enough."""
+    margin = int(0.25 * max(plane.shape))
+    padded = cv2.copyMakeBorder(plane, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=0)
+    if not degrees:
+        return np.asarray(padded, np.uint8)
+    matrix = cv2.getRotationMatrix2D((padded.shape[1] / 2, padded.shape[0] / 2), degrees, 1.0)
+    return np.asarray(cv2.warpAffine(padded, matrix, padded.shape[1::-1], flags=cv2.INTER_LINEAR), np.uint8)
+
+
+def trimmed_plane(plane: Bytes) -> Bytes:
+    """An opacity plane without its empty rim."""
+    return plane[_solid_window(plane)]
+
+
+def _solid_window(plane: Bytes) -> tuple[slice, slice]:
+    rows, columns = np.flatnonzero((plane > 100).any(axis=1)), np.flatnonzero((plane > 100).any(axis=0))
+    if len(rows) == 0:
+        return slice(None), slice(None)
+    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+
+
 def trimmed(rgba: Bytes) -> Bytes:
     """A cut-out without its empty rim (opacity up to 100 counts as empty)."""
-    rows, columns = np.where(rgba[..., 3] > 100)
-    if len(rows) == 0:
-        return rgba
-    return rgba[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+    return rgba[_solid_window(rgba[..., 3])]
 
 
 def signature(rgb: Bytes, mask: Bytes) -> Floats:

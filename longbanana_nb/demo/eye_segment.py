@@ -17,6 +17,8 @@ WORK = 256
 
 DIFFERENT, EDGE, LEAST_AREA = 11.0, 7.0, 110
 SHADE_SPREAD = 0.09
+COARSE = 64
+JOINS = tuple(np.linspace(0.48, 0.80, 13))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +34,52 @@ class Blob:
         return int(np.count_nonzero(self.mask))
 
 
-@lru_cache(maxsize=4)
-def _terms(side: int) -> Floats:
-    """Polynomial terms up to degree four at every pixel: (side * side) x 15."""
-    axis = np.linspace(-1, 1, side, dtype=np.float32)
+@lru_cache(maxsize=1)
+def _bases() -> tuple[Floats, ...]:
+    """For each height at which a wall may meet the floor: what a studio is made of, at every pixel of a COARSE picture.
+
+    A cubic surface, a soft step from wall to floor, and the step's own slopes.
+    """
+    axis = np.linspace(-1, 1, COARSE, dtype=np.float32)
     x, y = np.meshgrid(axis, axis)
-    columns = [x**i * y**j for i in range(5) for j in range(5 - i)]
-    return np.stack([column.ravel() for column in columns], axis=1)
+    surface = [x**i * y**j for i in range(4) for j in range(4 - i)]
+    bases = []
+    for join in JOINS:
+        step = np.clip(((y + 1) / 2 - join + 0.045) / 0.09, 0, 1)
+        step = step * step * (3 - 2 * step)
+        bases.append(np.stack([part.ravel() for part in (*surface, step, step * y, step * x)], axis=1).astype(np.float32))
+    return tuple(bases)
 
 
 def backdrop_of(lab: Floats) -> Floats:
-    """A smooth backdrop (same shape as `lab`, CIELAB) fitted to the picture's rim and then to all that agrees with it."""
-    small = cv2.resize(lab, (64, 64), interpolation=cv2.INTER_AREA)
-    terms = _terms(64)
+    """A studio backdrop (same shape as `lab`, CIELAB): fitted to the picture's rim, then to everything that agrees with it."""
+    small = cv2.resize(lab, (COARSE, COARSE), interpolation=cv2.INTER_AREA)
     values = small.reshape(-1, 3)
-    rim = np.zeros((64, 64), bool)
-    rim[:4] = rim[-4:] = rim[:, :4] = rim[:, -4:] = True
-    use = rim.ravel()
-    limit = 16.0
-    ridge = 1e-3 * np.eye(terms.shape[1], dtype=np.float32)
-    for _ in range(6):
-        used = terms[use]
-        weights = np.linalg.solve(used.T @ used + ridge, used.T @ values[use])
-        residual = np.linalg.norm(terms @ weights - values, axis=1)
-        use = residual < limit
-        limit = max(limit * 0.62, 3.0)
-        if use.sum() < 200:
-            use = rim.ravel()
-    fitted = (terms @ weights).reshape(64, 64, 3).astype(np.float32)
+    rim = np.zeros((COARSE, COARSE), bool)
+    rim[:3] = rim[-3:] = rim[:, :3] = rim[:, -3:] = True
+    rim_at = np.flatnonzero(rim.ravel())
+    basis, weights = min((_fit_rim(terms, values, rim_at) for terms in _bases()), key=lambda fit: fit[2])[:2]
+    for limit in (8.0, 6.0, 4.5, 4.0):
+        use = np.linalg.norm(basis @ weights - values, axis=1) < limit
+        if use.sum() > 300:
+            weights = _solved(basis[use], values[use])
+    fitted = (basis @ weights).reshape(COARSE, COARSE, 3).astype(np.float32)
     return np.asarray(cv2.resize(fitted, lab.shape[1::-1], interpolation=cv2.INTER_CUBIC), np.float32)
+
+
+def _fit_rim(terms: Floats, values: Floats, rim: NDArray[np.intp]) -> tuple[Floats, Floats, float]:
+    """A fit to the rim that passes over the tag and whatever stands at the edge; with its typical residual."""
+    some, seen = terms[rim], values[rim]
+    use = np.ones(len(rim), bool)
+    for _ in range(4):
+        weights = _solved(some[use], seen[use])
+        residual = np.linalg.norm(some @ weights - seen, axis=1)
+        use = residual <= max(2.0, float(np.percentile(residual, 75)))
+    return terms, weights, float(np.minimum(residual, 6.0).mean())
+
+
+def _solved(terms: Floats, values: Floats) -> Floats:
+    return np.asarray(np.linalg.solve(terms.T @ terms + 1e-2 * np.eye(terms.shape[1], dtype=np.float32), terms.T @ values), np.float32)
 
 
 def things_in(rgb: NDArray[np.uint8]) -> tuple[list[Blob], Floats]:

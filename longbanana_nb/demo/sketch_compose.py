@@ -46,6 +46,7 @@ def compose(commission: Commission, given: Sequence[Percept], background: Percep
     seen = sights(given)
     slots = slots_of(commission)
     drawing = Drawing(_kept(carried.layers, dice), carried.backdrop, dict(carried.donors))
+    _adopt(commission, drawing.layers)
     for wish in commission.wishes:
         if (colour := colour_wanted(wish, seen)) is not None:
             drawing.donors[wish.key] = colour
@@ -78,6 +79,18 @@ def depths_of(commission: Commission) -> dict[str, int]:
 def _kept(layers: Sequence[Layer], dice: Dice) -> list[Layer]:
     """The carried layers, less those that this call forgets."""
     return [replace(layer) for n, layer in enumerate(layers) if not dice.strikes("forget", f"{n} {layer.wish}")]
+
+
+def _adopt(commission: Commission, layers: Sequence[Layer]) -> None:
+    """Take things on the carried picture that no wish of this brief put there for what a wish asks, where their looks fit."""
+    keys = {wish.key for wish in commission.wishes}
+    for wish in commission.wishes:
+        if any(layer.wish == wish.key for layer in layers):
+            continue
+        free = [layer for layer in layers if layer.wish not in keys and layer.kind == wish.kind]
+        free = [layer for layer in free if wish.colour in (None, layer.colour) and wish.text in (None, layer.text)]
+        for layer in free[: wish.count or TALLY_ROOM]:
+            layer.wish = wish.key
 
 
 def _fulfil(wish: Wish, seen: Sequence[Sight], slots: tuple[Box, ...], drawing: Drawing, dice: Dice, commission: Commission) -> None:
