@@ -86,6 +86,7 @@ def test_a_missing_column_is_named_with_the_nearest(tmp_path):
         ("t.csv", "system,system,case_id,check_id,label\ns,s,c,k,2\n", "column 'system' twice"),
         ("t.xlsx", HEADER, "'.xlsx'"),
         ("t.jsonl", "[1]\n", "list"),
+        ("t.jsonl", "\n", "no rows"),
         ("t.jsonl", '{"system": "s", "case_id": 1e5, "check_id": "k", "label": 2}\n', "case_id 100000.0"),
         ("t.jsonl", '{"system": "s", "case_id": "c", "check_id": "k", "label": true}\n', "label True"),
         ("t.jsonl", '{"system": "s", "system": "s"}\n', "occurs twice"),

@@ -83,6 +83,9 @@ def _label_keys(labels: pd.Series) -> pd.Series:
 
 
 def _require_columns(rows: pd.DataFrame, path: Path) -> None:
+    if rows.empty:
+        fault = Fault(str(path), "empty", "no rows", "at least one verdict", "Write the table again.")
+        raise DataError("The verdict table is empty.", [fault])
     lost = [name for name in REQUIRED if name not in rows.columns]
     if lost:
         found = ", ".join(repr(name) for name in rows.columns) or "no columns"
@@ -92,9 +95,6 @@ def _require_columns(rows: pd.DataFrame, path: Path) -> None:
             fix = f"Rename {near!r}?" if near else "Add it; columns are separated by commas."
             faults.append(Fault(str(path), "column", f"columns {found}", f"a column {name!r}", fix))
         raise DataError("The verdict table lacks columns.", faults)
-    if rows.empty:
-        fault = Fault(str(path), "empty", "no rows", "at least one verdict", "Write the table again.")
-        raise DataError("The verdict table is empty.", [fault])
 
 
 def _filled(rows: pd.DataFrame) -> pd.DataFrame:
