@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from generation_fixtures import direct_system, make_agent, make_backend, make_re
 
 from longbanana_nb.errors import CallError, DataError, Incomplete
 from longbanana_nb.files import sha256_file
-from longbanana_nb.generation import generate_run
+from longbanana_nb.generation import generate_run, prepare
+from longbanana_nb.generation.jobs import Job
+from longbanana_nb.generation.workers import grouped
 from longbanana_nb.runs import FLOORS, Limits, Run, create_run, floor_system, parse_system
 
 WINDOWS_OF_TWO = {"policy": "window", "size": 2, "stride": 2}
@@ -162,6 +165,26 @@ def test_a_dying_process_leaves_an_interrupted_candidate_and_loses_no_other(run,
     outcomes = {record.system: record.outcome for record in run.records()}
     assert outcomes == {"deadly": "interrupted", "direct": "image", "blank": "image"}
     assert run.candidate("deadly", "NA", 0).record().reason.code == "worker_died"
+
+
+def test_only_simulated_systems_of_one_case_and_harness_share_a_process(release):
+    systems = [direct_system("a"), direct_system("b"), native_system(), floor_system("blank")]
+    cases = list(release.cases.values())[:2]
+    prepared = {
+        one.spec.name: one for one in prepare(systems, cases, backends={"test": make_backend}, agents={"test": make_agent})
+    }
+    jobs = [Job(case, one.spec, 0, 1, 1, one.backend, one.agent) for one in prepared.values() for case in cases]
+    groups = [[(job.spec.name, job.case.case_id) for job in group] for group in grouped(jobs, prepared)]
+    assert sorted(groups) == [
+        [("a", "007"), ("b", "007")],
+        [("a", "NA"), ("b", "NA")],
+        [("blank", "007")],
+        [("blank", "NA")],
+        [("loop", "007")],
+        [("loop", "NA")],
+    ]
+    real = {name: replace(one, simulated=False) for name, one in prepared.items()}
+    assert [len(group) for group in grouped(jobs, real)] == [1] * 8
 
 
 def test_ctrl_c_keeps_what_is_made_and_the_same_command_goes_on(run, release):

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
 from longbanana_nb.generation.contracts import Reason
-from longbanana_nb.generation.jobs import Job, Made, Refused, carry_out
+from longbanana_nb.generation.jobs import Job, Made, Refused
 from longbanana_nb.generation.keeping import keep, without_image
 from longbanana_nb.generation.prepare import Factories, Prepared, prepare
 from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
+from longbanana_nb.generation.workers import grouped, work_off
 from longbanana_nb.names import nearest
-from longbanana_nb.runs import Failure, each, graceful_stop, open_run
+from longbanana_nb.runs import Failure, graceful_stop, open_run
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_candidate, adopt_scenes
 
 if TYPE_CHECKING:
@@ -160,10 +161,8 @@ def _make(run: Run, prepared: Sequence[Prepared], jobs: Sequence[Job], settings:
         return settings.max_usd is not None and spent > 0 and spent >= settings.max_usd
 
     with graceful_stop() as stop:
-        work = each(carry_out, jobs, workers=settings.workers, label="generate", stop=lambda: stop() or is_spent())
-        with closing(
-            cast(Generator[tuple[Job, Made | Refused | Failure]], work)
-        ) as results:  # ends its processes on any error here
+        results = work_off(grouped(jobs, by_name), settings.workers, lambda: stop() or is_spent())
+        with closing(results):  # ends its processes on any error here
             for job, result in results:
                 if isinstance(result, Refused):
                     refused.append(result)
