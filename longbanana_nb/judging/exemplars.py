@@ -15,7 +15,7 @@ from longbanana_nb.judging.looks import Box, Entity, Unanswerable
 from longbanana_nb.release import probes as p
 from longbanana_nb.vision import colour, kinds
 from longbanana_nb.vision.cutout import Cutout, cut_out
-from longbanana_nb.vision.decode import decode
+from longbanana_nb.vision.decoding import decode
 from longbanana_nb.vision.finding import Finder
 
 Key = tuple[str, Box]

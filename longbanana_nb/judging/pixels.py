@@ -13,7 +13,7 @@ from longbanana_nb.files import canonical_json, sha256_bytes
 from longbanana_nb.judging import texts
 from longbanana_nb.judging.exemplars import CaseCache, Exemplar, Exemplars, exemplars, parsed
 from longbanana_nb.judging.looks import Box, Entity, Lettering, Sighting
-from longbanana_nb.vision import colour, cutout, decode, edges, finding, kinds, layout, lettering, palette, searching, seeing
+from longbanana_nb.vision import colour, cutout, decoding, edges, finding, kinds, layout, lettering, palette, searching, seeing
 from longbanana_nb.vision.finding import Pose
 from longbanana_nb.vision.lettering import Reading
 
@@ -30,7 +30,7 @@ _cases = CaseCache()
 
 def versions() -> dict[str, str]:
     """Versions of every tool that takes part."""
-    tools = (decode, colour, cutout, edges, kinds, searching, finding, seeing, lettering, layout, palette)
+    tools = (decoding, colour, cutout, edges, kinds, searching, finding, seeing, lettering, layout, palette)
     named = {tool.__name__.rpartition(".")[2]: str(tool.VERSION) for tool in tools}
     return {**named, "pixels": VERSION, "ocr": lettering.engine_version()}
 
@@ -51,7 +51,7 @@ class PixelLook:
 
     def __init__(self, candidate: bytes, known: Exemplars) -> None:
         cv2.setNumThreads(1)
-        self._pixels = decode.decode(candidate, "candidate").pixels
+        self._pixels = decoding.decode(candidate, "candidate").pixels
         self._known = known
         self.size: tuple[int, int] = (int(self._pixels.shape[1]), int(self._pixels.shape[0]))
         self._seen: dict[int, tuple[str | None, float]] = {}

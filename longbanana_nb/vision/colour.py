@@ -24,7 +24,8 @@ def to_lab(pixels: Pixels) -> Floats:
     import cv2
 
     flat = np.ascontiguousarray(pixels.reshape(1, -1, 3)).astype(np.float32) / 255
-    return np.asarray(cv2.cvtColor(flat, cv2.COLOR_RGB2Lab)).reshape(pixels.shape)
+    lab: npt.NDArray[Any] = np.asarray(cv2.cvtColor(flat, cv2.COLOR_RGB2Lab))
+    return lab.reshape(pixels.shape)
 
 
 def ciede2000(lab1: Floats, lab2: Floats) -> Floats:

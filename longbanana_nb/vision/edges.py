@@ -15,6 +15,7 @@ from longbanana_nb.vision.cutout import Cutout
 VERSION = "edges-1"
 SOFTNESS = 10.0
 MARGIN = 0.12
+LEAST_ENERGY = 0.35  # of the template's edge energy: where there are fewer edges, agreement counts less
 
 
 def edge_field(pixels: Pixels) -> Field:
@@ -107,11 +108,13 @@ def template(cutout: Cutout, side: float, angle: float = 0.0, blur: float = 0.0)
     return Template((field * weights[..., None]).astype(np.float32), weights.astype(np.float32), energy, box)
 
 
-def likeness_map(window: Field, shape: Template) -> Field:
-    """Normalised correlation (-1 to 1) of a template at every place where it fits wholly into `window`."""
-    found = cv2.matchTemplate(np.ascontiguousarray(window), shape.field, cv2.TM_CCORR)
-    strength = np.ascontiguousarray((window**2).sum(axis=-1))
+def likeness_map(window: Field, strength: Field, shape: Template) -> Field:
+    """Normalised correlation (-1 to 1) of a template at every place where it fits wholly into `window`.
+
+    `strength` is the squared length of the window's edges.
+    """
+    found = cv2.matchTemplate(window, shape.field, cv2.TM_CCORR)
     local = cv2.matchTemplate(strength, shape.weights, cv2.TM_CCORR)
-    floor = 0.05 * shape.energy**2
+    floor = LEAST_ENERGY * shape.energy**2
     result: Field = found / (shape.energy * np.sqrt(np.maximum(local, floor)) + 1e-6)
     return result

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from dataclasses import field as own
 
 import cv2
 import numpy as np
-import numpy.typing as npt
 
-from longbanana_nb.vision.arrays import Pixels
+from longbanana_nb.vision.arrays import Field, Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import Template, edge_field, likeness_map, reduced, template
 from longbanana_nb.vision.layout import Box, iou, share_inside
 from longbanana_nb.vision.searching import Hint, Probe, hints, probes
 
 VERSION = "finding-1"
-ROUGH_SIDE = 40
+ROUGH_SIDE = 36
 FINE_SIDE = 72
 SIZE_STEP = 1.12
 FINE_STEP = 1.045
@@ -46,9 +45,9 @@ class Finder:
     """The kinds of one case, prepared once and used on many pictures; `cutouts` holds one cut-out a kind."""
 
     cutouts: Sequence[Cutout]
-    prepared: list[Probe] = field(default_factory=list)
-    _small: list[Cutout] = field(default_factory=list)
-    _templates: dict[tuple[int, float, float], Template] = field(default_factory=dict)
+    prepared: list[Probe] = own(default_factory=list)
+    _small: list[Cutout] = own(default_factory=list)
+    _templates: dict[tuple[int, float, float], Template] = own(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.prepared = probes(self.cutouts)
@@ -72,34 +71,54 @@ class Finder:
         longer = max(pixels.shape[:2])
         box = tuple(value * longer for value in hint.box)
         start = Pose(hint.kind, hint.score, ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2), hint.side * longer, 0.0, box)
-        return self._best(pixels, start, ROUGH_SIDE, [1 / SIZE_STEP, 1, SIZE_STEP], [-9.0, 0.0, 9.0], 0.14)
+        return self._best(pixels, start, ROUGH_SIDE, [1 / SIZE_STEP, SIZE_STEP], [-9.0, 0.0, 9.0], 0.14)
 
     def _sharpen(self, pixels: Pixels, pose: Pose) -> Pose:
         angles = [pose.angle - 4.5, pose.angle, pose.angle + 4.5]
-        return self._best(pixels, pose, FINE_SIDE, [1 / FINE_STEP, 1, FINE_STEP], angles, 0.07)
+        return self._best(pixels, pose, FINE_SIDE, [1 / FINE_STEP, FINE_STEP], angles, 0.07)
 
-    def _best(self, pixels: Pixels, start: Pose, side: int, sizes: list[float], angles: list[float], slack: float) -> Pose:
-        """The best pose near `start`: the neighbourhood is scaled so that the object would be `side` pixels long."""
+    def _best(
+        self, pixels: Pixels, start: Pose, side: int, sizes: Sequence[float], angles: Sequence[float], slack: float
+    ) -> Pose:
+        """The best pose near `start`: first the angle, then the size.
+
+        The neighbourhood is scaled so that the object would be `side` pixels long.
+        """
         scale = side / start.side
         half = (start.box[2] - start.box[0]) / 2 * scale, (start.box[3] - start.box[1]) / 2 * scale
-        reach = [h * 1.12 + side * (slack + 0.20) + 3 for h in half]
+        reach = [h * 1.10 + side * (slack + 0.16) + 3 for h in half]
         size = (int(2 * reach[0]), int(2 * reach[1]))
         origin = (start.centre[0] - size[0] / 2 / scale, start.centre[1] - size[1] / 2 / scale)
-        window = edge_field(_window(pixels, origin, scale, size))
-        best = Pose(start.kind, -1.0, start.centre, start.side, start.angle, start.box)
-        for factor in sizes:
-            for angle in angles:
-                shape = self._template(start.kind, side * factor, angle)
-                h, w = shape.weights.shape
-                if h > window.shape[0] or w > window.shape[1]:
-                    window = _padded(window, h, w)
-                scores = likeness_map(window, shape)
-                _, top, _, (x, y) = cv2.minMaxLoc(scores)
-                if top > best.score:
-                    box = _moved(shape.box, x, y, origin, scale)
-                    middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-                    best = Pose(start.kind, float(top), middle, start.side * factor, angle, box)
-        return best
+        window = _Window(edge_field(_window(pixels, origin, scale, size)), origin, scale)
+        tried = [self._at(window, start, side, 1.0, angle) for angle in angles]
+        turned = max(tried, key=lambda pose: pose.score)
+        tried += [self._at(window, start, side, factor, turned.angle) for factor in sizes]
+        return max(tried, key=lambda pose: pose.score)
+
+    def _at(self, window: _Window, start: Pose, side: int, factor: float, angle: float) -> Pose:
+        """The best place for one size and angle."""
+        shape = self._template(start.kind, side * factor, angle)
+        field, strength = window.at_least(*shape.weights.shape)
+        _, top, _, (x, y) = cv2.minMaxLoc(likeness_map(field, strength, shape))
+        box = _moved(shape.box, x, y, window.origin, window.scale)
+        middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+        return Pose(start.kind, float(top), middle, start.side * factor, angle, box)
+
+
+class _Window:
+    """Edges of a part of the picture, the place of its corner in the picture, and its scale."""
+
+    def __init__(self, field: Field, origin: tuple[float, float], scale: float) -> None:
+        self.field, self.origin, self.scale = np.ascontiguousarray(field), origin, scale
+        self.strength = (field**2).sum(axis=-1)
+
+    def at_least(self, h: int, w: int) -> tuple[Field, Field]:
+        """Field and strength, grown by emptiness on the right and below to hold a template."""
+        down, right = max(0, h - self.field.shape[0]), max(0, w - self.field.shape[1])
+        if down or right:
+            self.field = np.pad(self.field, ((0, down), (0, right), (0, 0)))
+            self.strength = np.pad(self.strength, ((0, down), (0, right)))
+        return self.field, self.strength
 
 
 def _window(pixels: Pixels, origin: tuple[float, float], scale: float, size: tuple[int, int]) -> Pixels:
@@ -117,11 +136,6 @@ def _window(pixels: Pixels, origin: tuple[float, float], scale: float, size: tup
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     found: Pixels = cv2.warpAffine(part, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
     return found
-
-
-def _padded(window: npt.NDArray[Any], h: int, w: int) -> npt.NDArray[Any]:
-    grow = ((0, max(0, h - window.shape[0])), (0, max(0, w - window.shape[1])), (0, 0))
-    return np.pad(window, grow)
 
 
 def _moved(box: Box, x: int, y: int, origin: tuple[float, float], scale: float) -> Box:

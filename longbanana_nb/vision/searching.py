@@ -21,6 +21,7 @@ SIDES = (20.0, 24.0, 28.5, 34.0)
 PAD = 48
 BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets them
 PROMISING = 0.42
+LEAST_ENERGY = 0.4  # of the template's edge energy: where there are fewer edges, agreement counts less
 PEAKS = 7
 
 Spectrum = npt.NDArray[np.complex64]
@@ -89,7 +90,7 @@ def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
         for probe in (p for p in prepared if p.level == level):
             both = np.stack([a * probe.edges[0] + b * probe.edges[1], strength * probe.weights]).astype(np.complex64)
             score, local = scipy.fft.irfft2(both, s=(n, n))
-            score = score / (probe.energy * np.sqrt(np.maximum(local, 0.15 * probe.energy**2)))
+            score = score / (probe.energy * np.sqrt(np.maximum(local, LEAST_ENERGY * probe.energy**2)))
             found += _peaks(score[: extent[0], : extent[1]], probe, level, shift)
     return sorted(found, key=lambda hint: -hint.score)
 
