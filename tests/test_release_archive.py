@@ -74,18 +74,19 @@ def refused(tmp_path: Path, packed: bytes, words: str, limits: Limits | None = N
 
 def test_a_good_archive_arrives_whole_and_is_loaded(tmp_path: Path, good: Members) -> None:
     archive = publish(tmp_path / "published", compress(plain_tar(good)))
-    manifest = fetch_release("tiny", to=tmp_path / "to", source=archive)
-    assert manifest == tmp_path / "to" / "tiny" / "manifest.json"
+    folder = fetch_release("tiny", to=tmp_path / "to", source=archive)
+    assert folder == tmp_path / "to" / "tiny"
     assert names(tmp_path / "to") == ["tiny"]
-    assert list(load_release(manifest).cases) == ["case_a", "case_b"]
+    assert list(load_release(folder / "manifest.json").cases) == ["case_a", "case_b"]
 
 
 def test_what_stands_there_is_said_and_kept(tmp_path: Path, good: Members) -> None:
     archive = publish(tmp_path / "published", compress(plain_tar(good)))
-    manifest = fetch_release("tiny", to=tmp_path / "to", source=archive)
+    folder = fetch_release("tiny", to=tmp_path / "to", source=archive)
+    manifest = folder / "manifest.json"
     said: list[str] = []
     before = manifest.stat().st_mtime_ns
-    assert fetch_release("tiny", to=tmp_path / "to", source=archive, say=said.append) == manifest
+    assert fetch_release("tiny", to=tmp_path / "to", source=archive, say=said.append) == folder
     assert "already" in said[0]
     (manifest.parent / "LICENSE.txt").write_text("changed")
     with pytest.raises(DataError, match="left as it is"):
@@ -180,7 +181,7 @@ def test_a_window_that_wants_too_much_memory_is_refused(tmp_path: Path, good: Me
 def test_several_frames_make_one_archive(tmp_path: Path, good: Members) -> None:
     plain = plain_tar(good)
     archive = publish(tmp_path / "published", compress(plain[:3000]) + compress(plain[3000:]))
-    assert fetch_release("tiny", to=tmp_path / "to", source=archive).is_file()
+    assert fetch_release("tiny", to=tmp_path / "to", source=archive).is_dir()
 
 
 def test_nothing_is_unpacked_before_the_hash_holds(tmp_path: Path, good: Members) -> None:

@@ -95,15 +95,15 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cut_connection_is_resumed_where_it_broke(tmp_path: Path, site: Site) -> None:
     site.cuts = [150_000, 100_000]
-    manifest = fetch_release("tiny", to=tmp_path / "to", source=site.url)
-    assert manifest.is_file()
+    folder = fetch_release("tiny", to=tmp_path / "to", source=site.url)
+    assert (folder / "manifest.json").is_file()
     assert site.asked == [None, "bytes=150000-", "bytes=250000-"]
     assert names(tmp_path / "to") == ["tiny"]
 
 
 def test_a_server_that_ignores_ranges_is_read_anew(tmp_path: Path, site: Site) -> None:
     site.cuts, site.ignores_ranges = [150_000], True
-    assert fetch_release("tiny", to=tmp_path / "to", source=site.url).is_file()
+    assert fetch_release("tiny", to=tmp_path / "to", source=site.url).is_dir()
     assert site.asked == [None, "bytes=150000-"]
 
 
@@ -112,7 +112,7 @@ def test_bytes_of_two_versions_are_never_joined(tmp_path: Path, site: Site) -> N
     with pytest.raises(DataError, match="goes on from there"):
         fetch_release("tiny", to=tmp_path / "to", source=site.url)
     site.cuts, site.etag = [], '"v2"'
-    assert fetch_release("tiny", to=tmp_path / "to", source=site.url).is_file()
+    assert fetch_release("tiny", to=tmp_path / "to", source=site.url).is_dir()
     assert site.asked[-1] == "bytes=150000-"
 
 
@@ -135,7 +135,7 @@ def test_a_wrong_hash_is_refused_and_leaves_nothing(tmp_path: Path, site: Site) 
 
 def test_a_busy_server_is_asked_again_and_a_missing_page_is_not(tmp_path: Path, site: Site) -> None:
     site.statuses = [503, 429]
-    assert fetch_release("tiny", to=tmp_path / "to", source=site.url).is_file()
+    assert fetch_release("tiny", to=tmp_path / "to", source=site.url).is_dir()
     with pytest.raises(DataError, match="status 404"):
         download(site.url.replace("tiny", "none"), tmp_path / "none")
 

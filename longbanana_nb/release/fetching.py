@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,7 +33,7 @@ def fetch_release(
     limits: Limits | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Path:
-    """Bring a release to `to/name` and return its manifest.
+    """Bring a release to `to/name` and return that folder.
 
     The archive is held against the SHA256SUMS beside it, unpacked into a hidden folder of `to`, validated there with its
     evaluation side, and renamed. What already stands at `to/name` is never changed: a valid release is returned as it is.
@@ -44,7 +45,7 @@ def fetch_release(
         to: the folder for releases; by default the project's.
         source: a .tar.zst file, or its https address; by default the dataset's public page (`HF_ENDPOINT` is honoured).
         limits: how much the archive may hold.
-        say: is told, in a sentence each, what was found and done.
+        say: is told, in a sentence each, what was found and done; by default printed on the error stream.
 
     Raises:
         CallError: for a name or an address that cannot be used.
@@ -53,7 +54,7 @@ def fetch_release(
     if not _NAME.fullmatch(name) or name.endswith("."):
         raise CallError(f"fetch: found {name!r}; expected a release name such as open_v1 (letters, digits, '.', '_', '-').")
     folder = Path(releases_folder() if to is None else to).expanduser().absolute()
-    tell = say or (lambda line: None)
+    tell = say or _say
     if os.path.lexists(folder / name):
         return _standing(folder / name, tell)
     address = archive_url(name) if source is None else str(source)
@@ -69,7 +70,7 @@ def fetch_release(
             raise _fault(folder / name, "exists", "something that came in the meantime", "a free name", "Look at it first.")
         release.rename(folder / name)
     tell(f"{name} is in {folder / name}.")
-    return folder / name / "manifest.json"
+    return folder / name
 
 
 def archive_url(name: str) -> str:
@@ -94,6 +95,10 @@ def stated_hash(sums: bytes, name: str, where: str) -> str:
     raise _fault(where, "hash", told, "its SHA-256, once", "Take SHA256SUMS from where the archive comes from.")
 
 
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
+
+
 def _standing(place: Path, tell: Callable[[str], None]) -> Path:
     report = validate_release(place / "manifest.json", evaluation=True)
     if not report.ok:
@@ -101,7 +106,7 @@ def _standing(place: Path, tell: Callable[[str], None]) -> Path:
         fault = Fault(str(place), "exists", f"a folder with {len(report.errors)} faults", "a free name or a valid release", fix)
         raise DataError("Something stands where the release would go.", [fault, *report.errors])
     tell(f"{place.name} is already in {place}, and is valid (release {report.release}, revision {report.revision}).")
-    return place / "manifest.json"
+    return place
 
 
 def _local(address: str) -> Path:

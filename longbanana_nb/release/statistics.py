@@ -56,7 +56,7 @@ def count_constraints(graph: Mapping[str, Any]) -> int:
     attributes = sum(
         1 + sum((bool(n.get("colour")), bool(n.get("text")), n.get("count", 1) != 1, bool(n.get("colour_of")))) for n in required
     )
-    return attributes + len(graph.get("edges", ())) + len(graph.get("constraints", ()))
+    return int(attributes + len(graph.get("edges", ())) + len(graph.get("constraints", ())))
 
 
 def count_hard_negatives(graph: Mapping[str, Any]) -> int:
