@@ -13,6 +13,7 @@ from longbanana_nb.runs import (
     adopt_scenes,
     judge_sha256,
     judgment_key,
+    leftovers,
     merge_runs,
     open_run,
     redact,
@@ -146,6 +147,19 @@ def test_every_kind_of_damage_is_found(tmp_path, release):
             ("notes.md", "key"),
         ]
     )
+
+
+def test_a_line_cut_short_is_a_fault_until_it_is_set_aside_and_then_a_leftover(tmp_path, release):
+    run = fill(make_run(tmp_path / "r", release), CASE_IDS)
+    journal = run.judgments("tools", "sys-a", "007")
+    whole = journal.path.read_bytes()
+    journal.path.write_bytes(whole[:-10])
+    assert codes(run) == [("judgments/tools/sys-a/007.jsonl", "torn")]
+    again = open_run(run.path).judgments("tools", "sys-a", "007")
+    again.append_many([answer(run, "007", "c,3", 2, run.candidate("sys-a", "007").record().image.sha256)])
+    assert journal.path.read_bytes() == whole
+    assert verify_run(run) == []
+    assert leftovers(run) == ["judgments/tools/sys-a/007.jsonl.torn: a line cut short by a kill, set aside; it never counted"]
 
 
 def test_answers_to_an_earlier_attempt_are_history_and_no_fault(tmp_path, release):

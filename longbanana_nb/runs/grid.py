@@ -132,7 +132,8 @@ def _state(
 
 
 def leftovers(run: Run) -> list[str]:
-    """What lies in the run and is not planned: candidates and answers of other systems, judges, cases, samples and checks.
+    """What lies in the run and is not planned: candidates and answers of other systems, judges, cases, samples and checks,
+    and lines that a kill cut short.
 
     One sentence each, with the path inside the run; none of it enters a grid.
     """
@@ -153,7 +154,8 @@ def leftovers(run: Run) -> list[str]:
         planned_units = (range(samples[system]), range(judge_samples), checks[case_id])
         stray = Counter(v.check_id for v in run.judgments(judge, system, case_id).verdicts() if not _is_planned(v, planned_units))
         found += [f"{where}: {n} answers to {check_id!r} that are not planned" for check_id, n in sorted(stray.items())]
-    return found
+    torn = sorted(path.relative_to(run.path).as_posix() for path in run.path.rglob("*.torn"))
+    return found + [f"{where}: a line cut short by a kill, set aside; it never counted" for where in torn]
 
 
 def _is_planned(verdict: Verdict, planned: tuple[range, range, set[str]]) -> bool:

@@ -21,7 +21,8 @@ def verify_run(run: Run) -> list[Fault]:
 
     Checked: candidates and steps against the hashes in their records, records against their place and their system's hash,
     files no record names, judgments against the plan and the candidates they name, journals' lines, torn and
-    half-written files, and anything like a key. An empty list means that all of this holds.
+    half-written files, and anything like a key. An empty list means that all of this holds. What a kill cut short and was
+    set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
     """
     faults = [*_candidates(run), *_judgments(run), *_remnants(run)]
     return faults + key_faults(run.path)
@@ -126,11 +127,7 @@ def _known_images(run: Run, system: str, case_id: str) -> dict[int, set[str]]:
 def _remnants(run: Run) -> Iterator[Fault]:
     for path in sorted(run.path.rglob("*")):
         where = path.relative_to(run.path).as_posix()
-        if path.suffix == ".torn":
-            yield Fault(
-                where, "torn", "a line cut short by a kill", "none", "It was never counted and was asked again; remove the file."
-            )
-        elif is_part(path.name):
+        if is_part(path.name):
             yield Fault(
                 where, "half_written", "a file whose writing was cut short", "none", "Run the last command again; it removes it."
             )
