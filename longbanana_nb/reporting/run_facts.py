@@ -46,20 +46,20 @@ def level_of_run(run: Run) -> float:
     return float(run.meta.analysis.get("level") or 0.95)
 
 
-def scores_of_run(run: Run, grid: pd.DataFrame) -> Scores:
-    """The scores of a run's verdict grid, held to the run's planned checks."""
+def scores_of_run(run: Run, grid: pd.DataFrame, *, policy: Policy | None = None, totals: pd.DataFrame | None = None) -> Scores:
+    """The scores of a run's verdict grid, under the run's policy and held to its planned checks unless others are given."""
     import pandas as pd
 
     from longbanana_nb.scoring import score_grid
 
     names = ("case_id", "check_id", "category", "dimension", "polarity")
-    totals = pd.DataFrame([{name: getattr(check, name) for name in names} for check in run.checks()], columns=names)
+    if totals is None:
+        totals = pd.DataFrame([{name: getattr(check, name) for name in names} for check in run.checks()], columns=names)
     described = facts_of_run(run).systems
     columns = ("harness", "workflow", "agent_model", "backend", "simulated")
     systems = pd.DataFrame([{"system": one.name} | {name: getattr(one, name) for name in columns} for one in described])
-    return score_grid(
-        grid, totals=totals, systems=systems, policy=policy_of_run(run), level=level_of_run(run), release=run.meta.release.name
-    )
+    policy, level = policy or policy_of_run(run), level_of_run(run)
+    return score_grid(grid, totals=totals, systems=systems, policy=policy, level=level, release=run.meta.release.name)
 
 
 def candidates_of_run(run: Run) -> list[Mapping[str, Any]]:

@@ -1,0 +1,112 @@
+"""The demo from end to end, notebooks by name, and the report over executed notebooks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb import workbench
+from longbanana_nb.embedded import USUAL_CASES, demo_manifest
+from longbanana_nb.errors import CallError
+from longbanana_nb.names import nearest
+from longbanana_nb.paths import notebooks_folder, presets_folder, reports_folder
+from longbanana_nb.reporting import build_report, run_notebook
+from longbanana_nb.runs import load_experiment, open_run
+from longbanana_nb.runs.strict_yaml import read_yaml
+
+if TYPE_CHECKING:
+    from longbanana_nb.runs import Run
+
+PATH_ENDINGS = ("_dir", "_file")
+MOST_CASES = 10
+
+
+def run_demo(run_dir: Path | None = None, *, cases_per_category: int = USUAL_CASES) -> Path:
+    """Build the demo release, generate, judge, score and report; what is finished is not done again. Returns the page."""
+    run = carry_out(run_dir or reports_folder() / "demo", cases_per_category)
+    print(workbench.score_text(workbench.score(run)))
+    return report_run(run)
+
+
+def first_look() -> Path:
+    """The run that notebooks open by default: one case a category, made on first use."""
+    folder = reports_folder() / "first-look"
+    run = carry_out(folder, 1, quiet=(folder / "checks.jsonl").is_file())
+    return run.path
+
+
+def carry_out(folder: Path, cases_per_category: int, *, quiet: bool = False) -> Run:
+    """The demo experiment, generated and judged, in this run folder."""
+    if not 1 <= cases_per_category <= MOST_CASES:
+        raise CallError(
+            f"--cases: found {cases_per_category}; expected 1 to {MOST_CASES} cases a category (10 is the full shape)."
+        )
+    preset = load_experiment(presets_folder() / "experiments" / "demo.yaml")
+    experiment = dataclasses.replace(preset, run=Path(folder).absolute(), release=demo_manifest(cases_per_category))
+    parts = [workbench.generate(experiment), *workbench.judge(experiment)]
+    if not quiet:
+        print(*parts, sep="\n")
+    run = open_run(experiment.run)
+    workbench.save_scores(run, workbench.score(run))
+    return run
+
+
+def notebook_path(name: str) -> Path:
+    """A shipped notebook by name, or the path itself if it is one."""
+    path = Path(name)
+    if path.suffix == ".ipynb" and path.is_file():
+        return path
+    known = {file.stem: file for file in sorted(notebooks_folder().rglob("*.ipynb")) if ".ipynb_checkpoints" not in file.parts}
+    if name in known:
+        return known[name]
+    near = nearest(name, known)
+    hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(known)}."
+    raise CallError(f"notebook: found no notebook {name!r}. {hint}")
+
+
+def run_named_notebook(name: str, given: Mapping[str, str], file: Path | None = None) -> Path:
+    """Run a notebook with parameters of the command line; paths among them are relative to where the caller stands.
+
+    Returns:
+        The executed copy: in `notebooks/` of the run, or of the default run.
+    """
+    path = notebook_path(name)
+    values: dict[str, Any] = {**_from_file(file), **given}
+    for key, value in values.items():
+        if key.endswith(PATH_ENDINGS) and isinstance(value, str) and value:
+            values[key] = str(Path(value).absolute())
+    folder = _run_folder(values)
+    return run_notebook(path, values, folder / "notebooks" / path.name, expect_files=declared_files(path, folder))
+
+
+def declared_files(notebook: Path, folder: Path) -> list[Path]:
+    """The files a notebook says it writes (`metadata.longbanana.writes`), in this run."""
+    metadata = json.loads(notebook.read_text("utf-8"))["metadata"]
+    return [folder / name for name in metadata.get("longbanana", {}).get("writes", [])]
+
+
+def report_run(run: Run) -> Path:
+    """Execute every numbered notebook on the run, with nothing to generate or judge, and build report.html over them."""
+    copies = []
+    for notebook in sorted(notebooks_folder().glob("[0-9][0-9]_*.ipynb")):
+        copy = run.path / "notebooks" / notebook.name
+        copies.append(run_notebook(notebook, {"run_dir": str(run.path)}, copy, expect_files=declared_files(notebook, run.path)))
+    return build_report(run.path, notebooks=copies)
+
+
+def _run_folder(values: Mapping[str, Any]) -> Path:
+    if experiment := values.get("experiment_file"):
+        return workbench.run_of(experiment)
+    return Path(values["run_dir"]) if values.get("run_dir") else reports_folder() / "first-look"
+
+
+def _from_file(file: Path | None) -> dict[str, Any]:
+    if file is None:
+        return {}
+    values = read_yaml(file)
+    if not isinstance(values, dict):
+        raise CallError(f"{file}: found {type(values).__name__}; expected a mapping of parameter names to values.")
+    return values

@@ -1,0 +1,33 @@
+"""What the embedded default hands down to the engines: image models, agent models, judge protocols, and the demo release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from longbanana_nb.paths import releases_folder
+
+if TYPE_CHECKING:
+    from longbanana_nb.judging import Protocol
+
+# Factories by provider, by import path: they travel to worker processes, and naming them loads nothing.
+BACKENDS: Final = {"sketch": "longbanana_nb.demo.sketch:sketch_backend"}
+AGENTS: Final = {"embedded": "longbanana_nb.demo.planner:planner_agent"}
+
+USUAL_CASES = 3
+
+
+def demo_manifest(cases_per_category: int = USUAL_CASES) -> Path:
+    """The manifest of the demo release of this shape, built first if it does not stand there yet."""
+    from longbanana_nb.demo import build_demo
+
+    name = "demo_v1" if cases_per_category == USUAL_CASES else f"demo_v1-{cases_per_category}"
+    return build_demo(releases_folder() / name, cases_per_category=cases_per_category)
+
+
+def protocols() -> dict[str, Protocol]:
+    """The judge protocols that need no model, by name."""
+    from longbanana_nb.demo.truth import TRUTH_VERSION
+    from longbanana_nb.judging import ToolsProtocol, TruthProtocol
+
+    return {"tools": ToolsProtocol(), "truth": TruthProtocol("longbanana_nb.demo.truth:scene_look", TRUTH_VERSION)}

@@ -1,0 +1,210 @@
+"""What an experiment will do and cost, and what in it cannot run; looking spends nothing and writes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.errors import CallError, DataError
+from longbanana_nb.generation import prepare
+from longbanana_nb.generation.engine import needs_making
+from longbanana_nb.runs import open_run, select_cases, verdict_grid
+
+if TYPE_CHECKING:
+    from longbanana_nb.generation.prepare import Factories
+    from longbanana_nb.release import Case, Release
+    from longbanana_nb.runs import Experiment, JudgeSpec, Run, SystemSpec
+
+EMBEDDED_JUDGES = ("tools", "truth")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan:
+    """One system: candidates asked for and still to make, image calls at most (None: no bound is set), dollars at most."""
+
+    system: str
+    candidates: int
+    to_make: int
+    image_calls: int | None
+    images_sent: int | None
+    cost_usd: float | None
+    cannot_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlan:
+    """One judge: answers asked for over all systems, those already given, model calls, tokens and dollars."""
+
+    judge: str
+    answers: int
+    answered: int
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    cannot_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole plan; `can_run` is False while any part cannot."""
+
+    experiment: Path
+    run: Path
+    release: str
+    revision: str
+    cases: int
+    systems: tuple[SystemPlan, ...]
+    judges: tuple[JudgePlan, ...]
+
+    @property
+    def can_run(self) -> bool:
+        """Whether every system and judge can run as written."""
+        return not any(part.cannot_run for part in self.systems) and not any(part.cannot_run for part in self.judges)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values (`lb.plan.v1`); `cost_usd` is null where a price is unknown."""
+        return {
+            "schema": "lb.plan.v1",
+            "experiment": str(self.experiment),
+            "run": str(self.run),
+            "release": self.release,
+            "revision": self.revision,
+            "cases": self.cases,
+            "can_run": self.can_run,
+            "systems": [asdict(part) for part in self.systems],
+            "judges": [asdict(part) for part in self.judges],
+        }
+
+    def text(self) -> str:
+        """The plan for a person."""
+        lines = [f"{self.release} (revision {self.revision}), {self.cases} cases, into {self.run}", "systems:"]
+        lines += [f"  {_system_line(part)}" for part in self.systems]
+        lines.append("judges:")
+        lines += [f"  {_judge_line(part)}" for part in self.judges]
+        lines.append("Nothing was spent." if self.can_run else "Some of it cannot run as written; nothing was spent.")
+        return "\n".join(lines)
+
+    __str__ = text
+
+
+def make_plan(experiment: Experiment, release: Release, *, backends: Factories, agents: Factories) -> Plan:
+    """Look at an experiment, its release and what its run already holds.
+
+    Raises:
+        CallError, DataError: where the experiment names cases the release lacks, or the run belongs to another release.
+    """
+    chosen = [release.cases[case_id] for case_id in select_cases(release.cases, experiment.cases)]
+    run = _existing(experiment)
+    systems = tuple(_system_plan(spec, chosen, run, backends, agents) for spec in experiment.all_systems())
+    judges = tuple(_judge_plan(judge, experiment, release, chosen, run) for judge in experiment.judges)
+    return Plan(experiment.path, experiment.run, release.name, release.revision, len(chosen), systems, judges)
+
+
+def _existing(experiment: Experiment) -> Run | None:
+    return open_run(experiment.run) if (experiment.run / "run.json").is_file() else None
+
+
+def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backends: Factories, agents: Factories) -> SystemPlan:
+    asked = len(cases) * spec.samples
+    reason = None
+    if spec.harness.kind != "imported":
+        try:
+            prepare([spec], cases, backends=backends, agents=agents)
+        except CallError as error:
+            reason = str(error).splitlines()[-1].strip()
+    missing = [
+        case
+        for case in cases
+        for n in range(spec.samples)
+        if run is None or needs_making(run.candidate(spec.name, case.case_id, n).record())
+    ]
+    calls = [_image_calls(spec, case) for case in missing]
+    images = [_images_sent(spec, case) for case in missing]
+    return SystemPlan(spec.name, asked, len(missing), _total(calls), _total(images), _cost(spec, len(missing)), reason)
+
+
+def _image_calls(spec: SystemSpec, case: Case) -> int | None:
+    """Image calls of one candidate at most; None where nothing bounds them."""
+    if spec.is_floor or spec.harness.kind == "imported":
+        return 0
+    if spec.harness.kind == "fp-direct":
+        return _windows(spec, case)
+    return spec.limits.max_image_calls
+
+
+def _images_sent(spec: SystemSpec, case: Case) -> int | None:
+    """Reference images one candidate sends to the backend; None where an agent chooses."""
+    if spec.is_floor or spec.harness.kind == "imported":
+        return 0
+    if spec.harness.kind == "fp-direct":
+        return min(len(case.references), spec.references.size) if _windows(spec, case) == 1 else len(case.references)
+    return None
+
+
+def _windows(spec: SystemSpec, case: Case) -> int:
+    beyond = max(0, len(case.references) - spec.references.size)
+    return 1 + math.ceil(beyond / spec.references.stride)
+
+
+def _total(numbers: list[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+def _cost(spec: SystemSpec, candidates: int) -> float | None:
+    """Dollars at most: 0 for what is embedded, the declared limit for the rest, None where neither is known."""
+    providers = {model.provider for model in (spec.backend, spec.agent_model) if model is not None}
+    if providers <= {"sketch", "embedded"}:
+        return 0.0
+    limit = spec.limits.max_usd_per_case
+    return limit * candidates if limit is not None else None
+
+
+def _judge_plan(judge: JudgeSpec, experiment: Experiment, release: Release, cases: Sequence[Case], run: Run | None) -> JudgePlan:
+    evaluation = release.evaluation()
+    checks = sum(len(evaluation.checks.get(case.case_id, ())) for case in cases)
+    answers = checks * sum(spec.samples for spec in experiment.all_systems()) * judge.samples
+    reason, cost = None, 0.0
+    if judge.protocol not in EMBEDDED_JUDGES:
+        reason = f"judge {judge.name!r}: protocol {judge.protocol!r} needs a model provider: not there yet (use tools or truth)."
+    elif judge.protocol == "tools" and not evaluation.probes:
+        reason = f"judge {judge.name!r}: the release has no probes, and the protocol tools answers probes only."
+    elif judge.protocol == "truth" and not _has_graphs(release):
+        reason = f"judge {judge.name!r}: the release has no graphs, so nothing says what its references show."
+    return JudgePlan(judge.name, answers, _answered(run, judge.name), 0, 0, cost if reason is None else None, reason)
+
+
+def _has_graphs(release: Release) -> bool:
+    try:
+        return bool(release.privileged())
+    except DataError:
+        return False
+
+
+def _answered(run: Run | None, judge: str) -> int:
+    if run is None or judge not in run.judges or not (run.path / "checks.jsonl").is_file():
+        return 0
+    return int((verdict_grid(run, judges=[judge])["state"] == "valid").sum())
+
+
+def _system_line(part: SystemPlan) -> str:
+    if part.cannot_run:
+        return f"{part.system:<24} CANNOT RUN: {part.cannot_run}"
+    calls = "image calls not bounded" if part.image_calls is None else f"at most {part.image_calls} image calls"
+    images = "references chosen by the agent" if part.images_sent is None else f"{part.images_sent} references sent"
+    return (
+        f"{part.system:<24} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; {_dollars(part.cost_usd)}"
+    )
+
+
+def _judge_line(part: JudgePlan) -> str:
+    if part.cannot_run:
+        return f"{part.judge:<24} CANNOT RUN: {part.cannot_run}"
+    return f"{part.judge:<24} {part.answers} answers, {part.answered} given; {part.calls} model calls; {_dollars(part.cost_usd)}"
+
+
+def _dollars(cost: float | None) -> str:
+    return "price unknown" if cost is None else f"at most ${cost:.2f}"

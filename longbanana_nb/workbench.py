@@ -1,0 +1,248 @@
+"""The names people use, as functions: each works the same in a script, in a notebook cell and under papermill."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longbanana_nb.embedded import AGENTS, BACKENDS, demo_manifest, protocols
+from longbanana_nb.errors import CallError
+from longbanana_nb.files import write_atomic
+from longbanana_nb.paths import presets_folder
+from longbanana_nb.release import Release
+from longbanana_nb.release import load_release as load_from_manifest
+from longbanana_nb.runs import Experiment, JudgeSpec, Run, create_run, load_experiment, select_cases, verdict_grid
+from longbanana_nb.runs import open_run as open_folder
+
+if TYPE_CHECKING:
+    from longbanana_nb.errors import Fault
+    from longbanana_nb.generation import Summary as GenerationSummary
+    from longbanana_nb.judging import Summary as JudgingSummary
+    from longbanana_nb.planning import Plan
+    from longbanana_nb.reporting import Table
+    from longbanana_nb.reporting.shown import Shown
+    from longbanana_nb.scoring import Scores
+
+PathLike = str | Path
+
+
+def load_release(manifest: PathLike | None = None) -> Release:
+    """Open a release's public room and verify its hashes.
+
+    Args:
+        manifest: path of a manifest.json, or "demo_v1" for the embedded release (built on first use); None means
+            `$DATASET_MANIFEST`.
+
+    Raises:
+        CallError: where nothing says which release. DataError: with every fault of the release.
+    """
+    named = os.environ.get("DATASET_MANIFEST") if manifest is None else manifest
+    if not named:
+        raise CallError('No release: DATASET_MANIFEST is not set. Name a manifest.json, or "demo_v1" for the embedded release.')
+    return load_from_manifest(demo_manifest() if str(named) == "demo_v1" else Path(named))
+
+
+def open_run(run_dir: PathLike = "", *, quiet: bool = False) -> Run:
+    """Open a run for reading and print what it measures, who judged, and with which versions.
+
+    An empty `run_dir` means the built-in demo run `reports/first-look` (one case a category), made on first use.
+    """
+    if not str(run_dir):
+        from longbanana_nb.demonstration import first_look
+
+        run_dir = first_look()
+    run = open_folder(run_dir)
+    if not quiet:
+        print(_heading(run))
+    return run
+
+
+def plan(experiment: PathLike | Experiment) -> Plan:
+    """What an experiment will do and cost, and what in it cannot run; spends nothing."""
+    from longbanana_nb.planning import make_plan
+
+    read = _experiment(experiment)
+    return make_plan(read, _release_of(read), backends=BACKENDS, agents=AGENTS)
+
+
+def generate(experiment: PathLike | Experiment) -> GenerationSummary:
+    """Make every missing candidate of an experiment; finished ones are not made again.
+
+    Raises:
+        CallError: before anything is made, naming every system that cannot run. Incomplete: interruption or budget.
+    """
+    from longbanana_nb.generation import generate_run
+
+    read = _experiment(experiment)
+    release = _release_of(read)
+    run = create_run(read.run, release, analysis=read.analysis.model_dump(mode="json"))
+    return generate_run(
+        run,
+        release,
+        read.all_systems(),
+        backends=BACKENDS,
+        agents=AGENTS,
+        case_ids=select_cases(release.cases, read.cases),
+        limits=read.limits,
+        reuse=[open_folder(path) for path in read.reuse],
+    )
+
+
+def import_candidates(run_dir: PathLike, system: str, folder: PathLike, *, release: PathLike | None = None) -> GenerationSummary:
+    """Take in images made elsewhere as the candidates of a system, by case id; makes the run if need be.
+
+    Args:
+        release: manifest of the release a new run measures; None means `$DATASET_MANIFEST`. A run that exists knows its own.
+    """
+    from longbanana_nb.generation import import_candidates as import_into
+
+    path = Path(run_dir)
+    exists = (path / "run.json").is_file()
+    loaded = load_release(open_folder(path).manifest if exists and release is None else release)
+    return import_into(create_run(path, loaded), system, folder, loaded)
+
+
+def judge(target: PathLike | Experiment, *, profile: PathLike | None = None) -> list[JudgingSummary]:
+    """Judge every check that has no current valid answer, by each judge of an experiment, or of a run.
+
+    Args:
+        target: an experiment file, or a run folder (then its own judges, or `profile`).
+        profile: a judge profile file; replaces the judges of the target.
+    """
+    from longbanana_nb.judging import judge_run
+
+    run, release, judges, case_ids, reuse = _to_judge(target, profile)
+    if not judges:
+        raise CallError(f"{run.path}: no judge. Name one with --profile, for instance presets/judges/tools.yaml.")
+    with run.owner():
+        run.index_checks(release, release.evaluation(), case_ids)
+        return [judge_run(run, release, one, protocols=protocols(), reuse=reuse) for one in judges]
+
+
+def score(
+    target: PathLike | Run, *, release: PathLike | None = None, missing: str | None = None, weights: str | None = None
+) -> Scores:
+    """Score a run, or a bare table of verdicts (CSV, JSONL, judgment journals).
+
+    Args:
+        release: take the list of checks from this release; a run has its own.
+        missing, weights: replace the run's policy.
+    """
+    from longbanana_nb import scored
+
+    if isinstance(target, Run) or Path(target).is_dir():
+        run = target if isinstance(target, Run) else open_folder(target)
+        return scored.score_run(run, release=_totals_from(release), missing=missing, weights=weights)
+    return scored.score_table(Path(target), release=_totals_from(release), missing=missing, weights=weights)
+
+
+def save_scores(run: Run, scores: Scores) -> Path:
+    """Write `scores/scores.json` (`lb.scores.v1`) into the run."""
+    path = run.path / "scores" / "scores.json"
+    write_atomic(path, json.dumps(scores.as_json(), ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8") + b"\n")
+    return path
+
+
+def main_judge(run: Run) -> str:
+    """The first judge that looks at pixels; without one, the first."""
+    if not run.judges:
+        raise CallError(f"{run.path}: no judge has been asked yet. Run `longbanana-nb judge` on it first.")
+    pixels = [name for name, entry in run.judges.items() if entry.judge().protocol != "truth"]
+    return (pixels or list(run.judges))[0]
+
+
+def run_of(experiment: PathLike) -> Path:
+    """The run folder an experiment file names."""
+    return load_experiment(experiment).run
+
+
+def tables(run: Run) -> dict[str, Table]:
+    """The tables of a run by name, written to `tables/` as CSV, LaTeX, HTML and Markdown."""
+    from longbanana_nb.reporting import facts_of_run, write_tables
+
+    return write_tables(run, score(run), verdict_grid(run), facts_of_run(run))
+
+
+def figures(run: Run) -> dict[str, Shown]:
+    """The figures of a run by name, written to `figures/` as PDF, SVG and PNG."""
+    from longbanana_nb.reporting import facts_of_run, write_figures
+    from longbanana_nb.reporting.shown import Shown, image_markup
+
+    drawings = write_figures(run, score(run), verdict_grid(run), facts_of_run(run))
+    style = "max-width:100%;background:#fff"
+    return {name: Shown(image_markup(one.svg, "svg+xml", one.alt, style), one.alt) for name, one in drawings.items()}
+
+
+def report(run_dir: PathLike) -> Path:
+    """Tables, figures, executed notebooks and report.html of a run; never generates or judges. Returns the page."""
+    from longbanana_nb.demonstration import report_run
+
+    return report_run(open_folder(run_dir))
+
+
+def verify(run_dir: PathLike) -> list[Fault]:
+    """Every fault of a run: files against their hashes, journals, and each table cell recomputed from the journals."""
+    from longbanana_nb.reporting import table_faults
+    from longbanana_nb.runs import verify_run
+
+    run = open_folder(run_dir)
+    faults = verify_run(run)
+    return faults or table_faults(run)
+
+
+def score_text(scores: Scores) -> str:
+    """Overall scores for a terminal, one line a system and judge."""
+    from longbanana_nb.scored import as_text
+
+    return as_text(scores)
+
+
+def _totals_from(release: PathLike | None) -> Release | None:
+    return load_release(release) if release is not None else None
+
+
+def _experiment(experiment: PathLike | Experiment) -> Experiment:
+    return experiment if isinstance(experiment, Experiment) else load_experiment(experiment)
+
+
+def _release_of(experiment: Experiment) -> Release:
+    return load_release(experiment.release)
+
+
+def _to_judge(
+    target: PathLike | Experiment, profile: PathLike | None
+) -> tuple[Run, Release, list[JudgeSpec], list[str] | None, list[Path]]:
+    """The run, its release, the judges to ask, the cases (None: all of the plan's release), and the runs to reuse answers of."""
+    given = [_read_profile(profile)] if profile is not None else None
+    if not isinstance(target, Experiment) and Path(target).is_dir():
+        run = open_folder(target)
+        own = [entry.judge() for entry in run.judges.values()]
+        planned = [case.case_id for case in run.cases()] if (run.path / "cases.jsonl").is_file() else None
+        return run, load_from_manifest(run.manifest), given or own, planned, []
+    experiment = _experiment(target)
+    release = _release_of(experiment)
+    run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"))
+    return run, release, given or list(experiment.judges), select_cases(release.cases, experiment.cases), list(experiment.reuse)
+
+
+def _read_profile(path: PathLike) -> JudgeSpec:
+    from longbanana_nb.runs import parse_judge
+    from longbanana_nb.runs.strict_yaml import read_yaml
+
+    file = Path(path)
+    if not file.exists() and file.parts[:1] == ("presets",):
+        file = presets_folder().joinpath(*file.parts[1:])
+    return parse_judge(read_yaml(file), str(file))
+
+
+def _heading(run: Run) -> str:
+    """What a notebook's first cell prints about its run."""
+    facts = run.meta.release
+    lines = [f"run       {run.path}", f"release   {facts.name}, revision {facts.revision}"]
+    for kind, entries in (("system", run.systems), ("judge", run.judges)):
+        names = [name + (" (simulated)" if entry.simulated else "") for name, entry in entries.items()]
+        lines.append(f"{kind + 's':<9} {', '.join(names) or 'none yet'}")
+    lines.append(f"package   {run.meta.package}")
+    return "\n".join(lines)
