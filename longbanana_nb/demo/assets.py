@@ -45,14 +45,15 @@ def sprite(kind: str, colour: str | None, text: str | None = None) -> Image.Imag
 
 
 def _lettered(picture: Image.Image, box: tuple[float, float, float, float], text: str) -> Image.Image:
-    """A copy with a white sticker at `box`; drawn at three times the size, so that letters keep smooth edges."""
+    """A copy at twice the size with a white sticker at `box`, drawn larger still, so that letters keep smooth edges."""
     from PIL import Image
 
-    big = picture.resize((picture.width * 3, picture.height * 3), Image.Resampling.BICUBIC)
-    left, top = round(box[0] * big.width), round(box[1] * big.height)
-    width, height = round((box[2] - box[0]) * big.width), round((box[3] - box[1]) * big.height)
-    big.alpha_composite(sticker(text, width, height), (left, top))
-    return big.resize((picture.width * 2, picture.height * 2), Image.Resampling.LANCZOS)
+    double = picture.resize((picture.width * 2, picture.height * 2), Image.Resampling.BILINEAR)
+    left, top = round(box[0] * double.width), round(box[1] * double.height)
+    width, height = round((box[2] - box[0]) * double.width), round((box[3] - box[1]) * double.height)
+    label = sticker(text, 2 * width, 2 * height).resize((width, height), Image.Resampling.BOX)
+    double.alpha_composite(label, (left, top))
+    return double
 
 
 def sticker(text: str, width: int, height: int) -> Image.Image:

@@ -15,7 +15,7 @@ from longbanana_nb.demo.plot import Photo, Plot, Seen
 from longbanana_nb.demo.recipes import RECIPES, Recipe
 from longbanana_nb.demo.render import photograph
 from longbanana_nb.demo.shots import backdrop_shot, shot_of, tint_of
-from longbanana_nb.release.taxonomy import CATEGORIES
+from longbanana_nb.taxonomy import CATEGORIES
 
 REFERENCES = 32
 LEAST_MISLEADING = 8
@@ -90,7 +90,10 @@ def _photographed(plot: Plot, recipe: Recipe) -> tuple[dict[str, bytes], list[di
             for seen, box in zip(photo.objects, taken.boxes, strict=True)
         ]
         backdrop = shot.backdrop if shot.backdrop in COLOURS else None
-        references.append({"id": reference_id, "role": photo.role, "mark": photo.mark, "shows": shows, "backdrop": backdrop})
+        card = {"card": photo.card} if photo.card else {}
+        references.append(
+            {"id": reference_id, "role": photo.role, "mark": photo.mark, "shows": shows, "backdrop": backdrop, **card}
+        )
     return pictures, references
 
 
@@ -117,7 +120,7 @@ def _graph(plot: Plot, brief: Brief, references: list[dict[str, Any]], case_id: 
             {"reference_id": reference["id"], "box": shown["box"]}
             for reference in references
             for shown in reference["shows"]
-            if shown["node"] == node["id"]
+            if shown["node"] == node["id"] or (node["colour_of"] and shown["kind"] == node["kind"])
         ]
     ids = [member.id for member in plot.members]
     edges = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    Floats = NDArray[np.floating[Any]]
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (214, 40, 46),
@@ -37,7 +37,7 @@ def oklab(rgb: Floats) -> Floats:
     to_lab = np.array(
         [[0.2104542553, 0.7936177850, -0.0040720468], [1.9779984951, -2.4285922050, 0.4505937099], [0.0259040371, 0.7827717662, -0.8086757660]]
     )
-    lab: Floats = np.cbrt(linear @ to_lms.T) @ to_lab.T
+    lab: Floats = np.cbrt(linear @ to_lms.T.astype(rgb.dtype)) @ to_lab.T.astype(rgb.dtype)
     return lab
 
 
@@ -49,7 +49,7 @@ def srgb(lab: Floats) -> Floats:
     to_rgb = np.array(
         [[4.0767416621, -3.3077115913, 0.2309699292], [-1.2684380046, 2.6097574011, -0.3413193965], [-0.0041960863, -0.7034186147, 1.7076147010]]
     )
-    linear = np.clip((lab @ to_lms.T) ** 3 @ to_rgb.T, 0.0, 1.0)
+    linear = np.clip((lab @ to_lms.T.astype(lab.dtype)) ** 3 @ to_rgb.T.astype(lab.dtype), 0.0, 1.0)
     encoded: Floats = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
     return np.clip(encoded, 0.0, 1.0)
 
@@ -70,15 +70,25 @@ def painted_part(rgba: NDArray[np.uint8], hue: float, width: float) -> Floats:
         hue: the main hue of the paintable part, an OKLab angle in radians.
         width: hues within this angle (radians) are painted wholly, and none beyond 1.4 times it.
     """
+    part: Floats = _part(oklab(rgba[..., :3] / 255.0), hue, width) * (rgba[..., 3] > 0)
+    return part
+
+
+def _part(lab: Floats, hue: float, width: float) -> Floats:
     import numpy as np
 
-    lab = oklab(rgba[..., :3].astype(np.float64) / 255.0)
-    chroma = np.hypot(lab[..., 1], lab[..., 2])
-    apart = np.abs(np.angle(np.exp(1j * (np.arctan2(lab[..., 2], lab[..., 1]) - hue))))
-    by_hue = np.clip((1.4 * width - apart) / (0.4 * width), 0.0, 1.0)
-    by_chroma = np.clip((chroma - NEUTRAL_CHROMA) / 0.03, 0.0, 1.0)
-    part: Floats = by_hue * by_chroma * (rgba[..., 3] > 0)
+    by_hue = np.clip((1.4 * width - np.abs(_turned(lab, hue))) / (0.4 * width), 0.0, 1.0)
+    by_chroma = np.clip((np.hypot(lab[..., 1], lab[..., 2]) - NEUTRAL_CHROMA) / 0.03, 0.0, 1.0)
+    part: Floats = by_hue * by_chroma
     return part
+
+
+def _turned(lab: Floats, hue: float) -> Floats:
+    """The angle from a hue to each pixel's, -pi to pi."""
+    import numpy as np
+
+    turned: Floats = (np.arctan2(lab[..., 2], lab[..., 1]) - hue + np.pi) % (2 * np.pi) - np.pi
+    return turned
 
 
 def paint(rgba: NDArray[np.uint8], hue: float, width: float, colour: str) -> NDArray[np.uint8]:
@@ -91,16 +101,21 @@ def paint(rgba: NDArray[np.uint8], hue: float, width: float, colour: str) -> NDA
     """
     import numpy as np
 
-    part = painted_part(rgba, hue, width)
-    lab = oklab(rgba[..., :3].astype(np.float64) / 255.0)
-    lightness, chroma = lab[..., 0], np.hypot(lab[..., 1], lab[..., 2])
-    turned = np.angle(np.exp(1j * (np.arctan2(lab[..., 2], lab[..., 1]) - hue)))
-    core = part > 0.5
+    solid = rgba[..., 3] > 0
+    old = rgba[solid][:, :3] / np.float32(255)
+    lab = oklab(old)
+    part = _part(lab, hue, width)
+    touched = part > 0
+    lab, share = lab[touched], part[touched, None]
+    lightness, chroma = lab[:, 0], np.hypot(lab[:, 1], lab[:, 2])
+    core = share[:, 0] > 0.5
     middle_l, middle_c = float(np.median(lightness[core])), float(np.median(chroma[core]))
     to_l, to_c, to_h = anchor_lch(colour)
     new_l = np.clip(to_l + 0.8 * (lightness - middle_l), 0.12, 0.98)
     new_c = to_c * np.clip(chroma / middle_c, 0.25, 1.15)
-    new_h = to_h + 0.12 * turned
+    new_h = to_h + 0.12 * _turned(lab, hue)
     new = srgb(np.stack([new_l, new_c * np.cos(new_h), new_c * np.sin(new_h)], axis=-1))
-    mixed = part[..., None] * new + (1 - part[..., None]) * rgba[..., :3] / 255.0
-    return np.dstack([np.rint(mixed * 255).astype(np.uint8), rgba[..., 3]])
+    old[touched] = share * new + (1 - share) * old[touched]
+    painted = rgba.copy()
+    painted[solid, :3] = np.rint(old * 255).astype(np.uint8)
+    return painted

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from longbanana_nb.errors import DataError, Fault
-from longbanana_nb.release import CATEGORIES
+from longbanana_nb.taxonomy import CATEGORIES
 from longbanana_nb.release.probes import AXES, COLOURS, RELATIONS
 
 SCHEMA = "lb.graph.v1"

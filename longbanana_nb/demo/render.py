@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 SIZE = 512
+HALF = SIZE // 2
 QUALITY = 86
 BACKDROPS: dict[str, tuple[tuple[int, int, int], tuple[int, int, int]]] = {
     "cream": ((246, 238, 222), (222, 206, 180)),
@@ -97,17 +98,18 @@ def wall_and_floor(backdrop: str) -> tuple[tuple[int, int, int], tuple[int, int,
 
 
 @lru_cache(maxsize=1)
-def _ground() -> tuple[Floats, Floats, Floats]:
-    """Coordinates x and y of every pixel (0..1), and a field of fine grain that each picture shifts by its own amount."""
+def _ground() -> tuple[Floats, Floats, NDArray[np.uint8]]:
+    """Coordinates x and y (0..1) at half the size, and fine grain at full size that each picture shifts by its own amount."""
     import numpy as np
 
-    y, x = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32) / np.float32(SIZE)
-    grain = np.random.default_rng(7).normal(0, 1.1, (SIZE, SIZE)).astype(np.float32)
+    y, x = np.mgrid[0:HALF, 0:HALF].astype(np.float32) / np.float32(HALF)
+    grain = np.random.default_rng(7).integers(0, 5, (SIZE, SIZE, 1)).astype(np.uint8)
     return x, y, grain
 
 
 def _backdrop(shot: Shot) -> NDArray[np.uint8]:
     """Wall and floor with a soft join, light from one side, fine grain, and at most a faint pattern on the wall."""
+    import cv2
     import numpy as np
 
     x, y, grain = _ground()
@@ -117,9 +119,9 @@ def _backdrop(shot: Shot) -> NDArray[np.uint8]:
     join = join * join * (3 - 2 * join)
     rows = (wall * (1 - join) + floor * join) * (1 + 0.06 * join * (column - shot.horizon))
     glow = 1.05 - 0.16 * np.hypot(x - shot.light, (y - 0.3) * 0.8)
-    light = _pattern(shot.pattern, x, y) * (1 - join) + np.roll(grain, (shot.seed % 509, shot.seed % 487), (0, 1))
-    picture = rows[:, None, :] * glow[..., None] + light[..., None]
-    whole: NDArray[np.uint8] = np.clip(picture, 0, 255).astype(np.uint8)
+    picture = rows[:, None, :] * glow[..., None] + (_pattern(shot.pattern, x, y) * (1 - join))[..., None]
+    smooth = cv2.resize(np.clip(picture, 0, 251).astype(np.uint8), (SIZE, SIZE), interpolation=cv2.INTER_LINEAR)
+    whole: NDArray[np.uint8] = smooth + np.roll(grain, (shot.seed % 509, shot.seed % 487), (0, 1))
     return whole
 
 
@@ -129,7 +131,7 @@ def _pattern(name: str, x: Floats, y: Floats) -> Floats:
     if name == "stripes":
         return np.float32(3.0) * np.sin(np.float32(2 * np.pi * 14) * x)
     if name == "linen":
-        return np.float32(1.6) * (np.sin(np.float32(2 * np.pi * 64) * x[:1]) + np.sin(np.float32(2 * np.pi * 64) * y[:, :1]))
+        return np.float32(1.6) * (np.sin(np.float32(2 * np.pi * 48) * x[:1]) + np.sin(np.float32(2 * np.pi * 48) * y[:, :1]))
     if name == "arch":
         away = np.hypot((x - 0.5) / 0.40, np.minimum(y - 0.44, 0) / 0.40)
         soft: Floats = np.float32(9.0) * np.clip((1 - away) / 0.06, 0, 1)

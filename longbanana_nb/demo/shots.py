@@ -54,6 +54,8 @@ def _backdrop(colours: set[str], rng: np.random.Generator) -> str:
 def _places(objects: Sequence[Seen], mark: str | None, rng: np.random.Generator) -> list[Placed]:
     if mark == "TRAY":
         return _tray(objects, rng)
+    if not objects:
+        return []
     if len(objects) == 1:
         size = float(rng.uniform(0.48, 0.60) if mark else rng.uniform(0.52, 0.68))
         return [_standing(objects[0], float(rng.uniform(0.44, 0.56)), size, rng)]
