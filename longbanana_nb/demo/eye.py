@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab, painted_part
 from longbanana_nb.demo.cutting import colour_shares, freed
 from longbanana_nb.demo.eye_kinds import KindLibrary
-from longbanana_nb.demo.eye_letters import Label, read_labels
+from longbanana_nb.demo.eye_letters import Label, read_labels, read_sticker
 from longbanana_nb.demo.eye_segment import WORK, Blob, things_in
 from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.files import sha256_bytes
@@ -124,7 +124,7 @@ def _perceive(rgb: Bytes, digest: str, work: int) -> Percept:
         elif (found := _card_colour(rgb, blob, area)) is not None:
             card = found
         else:
-            seen.append(_thing(rgb, small, blob, backdrop, labels[0] if labels else None))
+            seen.append(_thing(rgb, small, blob, backdrop))
     return Percept(digest, FULL, FULL, tuple(seen), tuple(marks), card, colour_name(np.median(backdrop.reshape(-1, 3), axis=0)))
 
 
@@ -150,7 +150,7 @@ def _card_colour(rgb: Bytes, blob: Blob, area: tuple[int, int, int, int]) -> str
     return colour_name(middle) if float(even.mean()) > 0.9 else None
 
 
-def _thing(rgb: Bytes, small: Bytes, blob: Blob, backdrop: Floats, label: Label | None) -> Seen:
+def _thing(rgb: Bytes, small: Bytes, blob: Blob, backdrop: Floats) -> Seen:
     known = library()
     x0, y0, x1, y1 = blob.box
     named = known.name(small[y0:y1, x0:x1], blob.mask)
@@ -166,6 +166,8 @@ def _thing(rgb: Bytes, small: Bytes, blob: Blob, backdrop: Floats, label: Label 
     box = (area[0] / FULL, area[1] / FULL, area[2] / FULL, area[3] / FULL)
     clearness = named.likeness * min(1.0, named.overlap / 0.9)
     colour = _colour(rgba, named.kind, named.turn)
+    room = kinds()[named.kind].label
+    label = read_sticker(rgba, named.turn, room) if room else None
     return Seen(named.kind, clearness, box, rgba, colour, label.text if label else None, label, named.turn)
 
 

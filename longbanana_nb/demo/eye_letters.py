@@ -49,6 +49,36 @@ def read_labels(rgb: Bytes) -> list[Label]:
     return sorted(labels, key=lambda label: -label.likeness)
 
 
+def read_sticker(rgba: Bytes, turn: float, place: tuple[float, float, float, float]) -> Label | None:
+    """The sticker of a cut-out that was turned by `turn` degrees, where its kind has room for one (`place`: of the upright cut-out)."""
+    height, width = rgba.shape[:2]
+    scale = 2.0 if max(height, width) < 320 else 1.0
+    middle = (width / 2, height / 2)
+    matrix = cv2.getRotationMatrix2D(middle, -turn, scale)
+    angle = np.radians(abs(turn))
+    cos, sin = float(np.cos(angle)), float(np.sin(angle))
+    spread = max(cos * cos - sin * sin, 0.3)
+    wide, high = (width * cos - height * sin) / spread, (height * cos - width * sin) / spread
+    size = (max(8, round(wide * scale)), max(8, round(high * scale)))
+    matrix[:, 2] += np.array([size[0] / 2 - middle[0], size[1] / 2 - middle[1]])
+    upright = cv2.warpAffine(np.ascontiguousarray(rgba[..., :3]), matrix, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    x0, y0, x1, y1 = place
+    left, right = round(x0 * size[0]), round(x1 * size[0])
+    top, bottom = round(y0 * size[1]), round(y1 * size[1])
+    part = upright[top:bottom, left:right]
+    if min(part.shape[:2]) < 8 or float((part.min(axis=2) > 150).mean()) < 0.25:
+        return None
+    part = cv2.resize(part, (round(part.shape[1] * HEIGHT / part.shape[0]), HEIGHT), interpolation=cv2.INTER_CUBIC)
+    text, likeness = _words(cv2.cvtColor(part, cv2.COLOR_RGB2GRAY))
+    if len(text.replace(" ", "")) < 2 or likeness < LEAST_LIKENESS:
+        return None
+    inverse = cv2.invertAffineTransform(matrix)
+    centre = inverse @ np.array([(left + right) / 2, (top + bottom) / 2, 1.0])
+    half = ((right - left) / 2 / scale, (bottom - top) / 2 / scale)
+    box = (round(centre[0] - half[0]), round(centre[1] - half[1]), round(centre[0] + half[0]), round(centre[1] + half[1]))
+    return Label(text.replace(" ", ""), likeness, box, turn)
+
+
 def _read_one(rgb: Bytes, contour: NDArray[np.int32]) -> Label | None:
     centre, (wide, high), angle = cv2.minAreaRect(contour)
     if wide < high:
@@ -78,8 +108,9 @@ def _words(grey: Bytes) -> tuple[str, float]:
     for n in range(1, count):
         x, y, w, h, _ = (int(v) for v in stats[n])
         touches = y <= 0 or y + h >= grey.shape[0]
-        if 0.3 * HEIGHT <= h <= 0.95 * HEIGHT and not touches and w <= 1.3 * h:
-            found.append((x, y, w, h, n))
+        if 0.3 * HEIGHT <= h <= 0.95 * HEIGHT and not touches and w <= 4 * h:
+            parts = 1 if w <= 1.62 * h else max(2, round(w / (1.05 * h)))  # neighbours that touch are cut apart evenly
+            found += [(x + k * w // parts, y, w // parts, h, n) for k in range(parts)]
     found.sort()
     if not found:
         return "", 0.0
