@@ -263,8 +263,10 @@ def is_part(name: str) -> bool:
 
 
 def remove_parts(folder: Path) -> None:
-    """Remove half-written hidden files below a folder whose lock is held."""
-    for parent, _, names in os.walk(folder):
+    """Remove half-written hidden files below a folder whose lock is held; not in `scores`, which is written without it."""
+    for parent, folders, names in os.walk(folder):
+        if Path(parent) == folder and "scores" in folders:
+            folders.remove("scores")
         for name in names:
             if is_part(name):
                 Path(parent, name).unlink(missing_ok=True)

@@ -129,7 +129,11 @@ def _remnants(run: Run) -> Iterator[Fault]:
         where = path.relative_to(run.path).as_posix()
         if is_part(path.name):
             yield Fault(
-                where, "half_written", "a file whose writing was cut short", "none", "Run the last command again; it removes it."
+                where,
+                "half_written",
+                "a file whose writing was cut short",
+                "none",
+                "Run the last command again, or remove the file.",
             )
         elif path.suffix == ".jsonl" and path.is_file() and not path.read_bytes().endswith(b"\n") and path.stat().st_size:
             yield Fault(
