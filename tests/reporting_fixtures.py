@@ -106,13 +106,29 @@ def random_frames(run: RunFacts, seed: int = 1, without: tuple[str, ...] = ()) -
             for code, score in each.items():
                 gone = code in without
                 rows.append(
-                    score_row(system.name, "category", code, None if gone else score, ci_low=score - 7, ci_high=score + 7, **level)
+                    score_row(
+                        system.name, "category", code, None if gone else score, ci_low=score - 7, ci_high=score + 7, **level
+                    )
                     | ({"cases_scored": 0, "checks_valid": 0, "provisional": True} if gone else {})
                 )
-            rows += [score_row(system.name, "suite", suite, float(np.mean([each[c] for c in codes])), **level) for suite, codes in SUITES.items()]
+            rows += [
+                score_row(system.name, "suite", suite, float(np.mean([each[c] for c in codes])), **level)
+                for suite, codes in SUITES.items()
+            ]
             rows += [score_row(system.name, "dimension", name, base + rng.normal(0, 5), **level) for name in DIMENSIONS]
             overall = float(np.mean(list(each.values())))
-            rows.append(score_row(system.name, "overall", "overall", overall, ci_low=overall - 4, ci_high=overall + 4, provisional=bool(without), **level))
+            rows.append(
+                score_row(
+                    system.name,
+                    "overall",
+                    "overall",
+                    overall,
+                    ci_low=overall - 4,
+                    ci_high=overall + 4,
+                    provisional=bool(without),
+                    **level,
+                )
+            )
             rates.append(rate_row(system.name, float(rng.integers(0, 60)) / 90, **level))
     return frames(rows, rates)
 
@@ -137,7 +153,9 @@ def grid(run: RunFacts, cases_per_category: int = 2, checks: int = 20, error: fl
     return frame.astype({"label": "Int64"})
 
 
-def judged_run(folder: Path, *, cases_per_category: int = 1, checks: int = 6, prompt: str = "Compose one square picture: a shelf.") -> Run:
+def judged_run(
+    folder: Path, *, cases_per_category: int = 1, checks: int = 6, prompt: str = "Compose one square picture: a shelf."
+) -> Run:
     """A real run on disk: nine categories, two systems, two floors, judges `tools-1` and `truth-1`; the first case of
     `native-one` is blocked and one answer of `tools-1` is unreadable."""
     release = _release(folder / "release", cases_per_category, checks, prompt)
@@ -166,7 +184,10 @@ def judged_run(folder: Path, *, cases_per_category: int = 1, checks: int = 6, pr
             sha = _save(run, spec.name, case.case_id, (40 * place + 30, 9 * number + 20, 160))
             labels = rng.choice([0, 1, 2], size=len(by_case[case.case_id]), p=[0.2, 0.1, 0.7] if place < 2 else [0.8, 0.0, 0.2])
             for judge in run.judges:
-                lines = [_answer(run, judge, spec.name, check, sha, int(label)) for check, label in zip(by_case[case.case_id], labels, strict=True)]
+                lines = [
+                    _answer(run, judge, spec.name, check, sha, int(label))
+                    for check, label in zip(by_case[case.case_id], labels, strict=True)
+                ]
                 if judge == "tools-1" and spec.name == "fp-one" and number == 1:
                     lines[0] = _answer(run, judge, spec.name, by_case[case.case_id][0], sha, None)
                 run.judgments(judge, spec.name, case.case_id).append_many(lines)
@@ -178,13 +199,22 @@ def _release(folder: Path, cases_per_category: int, checks: int, prompt: str):
     for code, number in itertools.product(CATEGORIES, range(cases_per_category)):
         case_id = f"{code.lower()}_{number:02}"
         images[f"public/{case_id}.png"] = _png((200, 90, 40))
-        tasks.append({"case_id": case_id, "category": code, "prompt": prompt, "references": [{"id": "ref_1", "path": f"public/{case_id}.png"}]})
+        tasks.append(
+            {
+                "case_id": case_id,
+                "category": code,
+                "prompt": prompt,
+                "references": [{"id": "ref_1", "path": f"public/{case_id}.png"}],
+            }
+        )
         for k in range(checks):
             asked.append({"check_id": f"k{k}", "case_id": case_id, "category": code, "question": "Is it?", "guide": "Look.",
                           "options": ["0", "1", "2"], "option_desc": {"0": "no", "1": "unclear", "2": "yes"}, "reference_ids": ["ref_1"]})  # fmt: skip
             units.append({"check_id": f"k{k}", "case_id": case_id, "unit": f"n{k}", "dimension": DIMENSIONS[k % 3],
                           "polarity": "negative" if k % 3 == 2 else "positive"})  # fmt: skip
-    manifest = write_release(folder, name="small_v1", revision="r1", license="CC0-1.0", tasks=tasks, checks=asked, units=units, extra_files=images)
+    manifest = write_release(
+        folder, name="small_v1", revision="r1", license="CC0-1.0", tasks=tasks, checks=asked, units=units, extra_files=images
+    )
     return load_release(manifest)
 
 

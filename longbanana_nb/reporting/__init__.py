@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from longbanana_nb.reporting.run_facts import facts_of_run
     from longbanana_nb.reporting.secrets import find_keys, looks_like_key
     from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table, ranked
-    from longbanana_nb.reporting.tables import dimension_table, main_table
+    from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
     from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
 
 _HOME = {
@@ -38,17 +38,45 @@ _HOME = {
     "run_facts": ("facts_of_run",),
     "secrets": ("find_keys", "looks_like_key"),
     "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
-    "tables": ("dimension_table", "main_table"),
+    "tables": ("dimension_table", "main_table", "systems_table"),
     "verdict_tables": ("coverage_table", "label_shares_table", "truth_table"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Cell", "Column", "JudgeFacts", "Row", "RowGroup", "RunFacts", "ScoreFrames", "SystemFacts", "Table", "backend_harness",
-    "build_report", "category_dots", "category_heatmap", "coverage_table", "declared_parameters", "dimension_table", "facts_of_run",
-    "find_keys", "judge_against_truth", "label_shares_table", "looks_like_key", "main_table", "notebook_page", "overall_dots", "ranked",
-    "run_notebook", "save_figure", "truth_table", "write_figures", "write_notebook_page", "write_tables",
-]  # fmt: skip
+    "Cell",
+    "Column",
+    "JudgeFacts",
+    "Row",
+    "RowGroup",
+    "RunFacts",
+    "ScoreFrames",
+    "SystemFacts",
+    "Table",
+    "backend_harness",
+    "build_report",
+    "category_dots",
+    "category_heatmap",
+    "coverage_table",
+    "declared_parameters",
+    "dimension_table",
+    "facts_of_run",
+    "find_keys",
+    "judge_against_truth",
+    "label_shares_table",
+    "looks_like_key",
+    "main_table",
+    "notebook_page",
+    "overall_dots",
+    "ranked",
+    "run_notebook",
+    "save_figure",
+    "systems_table",
+    "truth_table",
+    "write_figures",
+    "write_notebook_page",
+    "write_tables",
+]
 
 
 def __getattr__(name: str) -> Any:

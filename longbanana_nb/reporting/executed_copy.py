@@ -21,13 +21,14 @@ def settle(path: Path) -> None:
     """Rewrite an executed notebook in its settled form, atomically."""
     import nbformat
 
-    notebook = nbformat.read(path, as_version=4)
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     settled(notebook)
-    write_atomic(path, (nbformat.writes(notebook).rstrip("\n") + "\n").encode("utf-8"))
+    text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    write_atomic(path, (text.rstrip("\n") + "\n").encode("utf-8"))
 
 
 def settled(notebook: NotebookNode) -> NotebookNode:
-    """The notebook, changed in place: cell ids count from 0, timings and machine paths of papermill are gone, progress bars too."""
+    """The notebook, changed in place: cell ids count from 0; timings, machine paths and progress bars are gone."""
     notebook.metadata.pop("papermill", None)
     notebook.metadata.pop("widgets", None)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}

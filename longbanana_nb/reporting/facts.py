@@ -107,7 +107,7 @@ class RunFacts:
     @property
     def has_simulated(self) -> bool:
         """True when a system or a judge of this run is simulated."""
-        return any(part.simulated for part in (*self.systems, *self.judges))
+        return any(system.simulated for system in self.systems) or any(judge.simulated for judge in self.judges)
 
 
 def judge_line(facts: RunFacts, judge: str) -> str:
@@ -121,7 +121,7 @@ def judge_line(facts: RunFacts, judge: str) -> str:
 
 def policy_line(facts: RunFacts) -> str:
     """For example `missing: delivered; min_case_coverage: 0`, in the order of the policy."""
-    words = [f"{key} {value}" for key, value in facts.policy.items()]
+    words = [f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}" for key, value in facts.policy.items()]
     return f"Policy: {'; '.join(words) or 'card defaults'}"
 
 

@@ -1,4 +1,4 @@
-"""An executed notebook as one self-contained page: outputs made safe, pictures with their words, nothing loaded from elsewhere."""
+"""An executed notebook as one self-contained page: outputs made safe, pictures with their words, nothing loaded."""
 
 from __future__ import annotations
 
@@ -18,19 +18,7 @@ from longbanana_nb.reporting.sinks.html import escape
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
-STYLE = """
-main{max-width:1080px}
-.cell{margin:1.1rem 0}.prompt,.anchor-link,.jp-InputPrompt,.jp-OutputPrompt{display:none}
-.text_cell_render h1{margin-top:0}.text_cell_render h2{margin-top:2.8rem}
-.highlight pre,.input_area pre{border-left:3px solid var(--line);border-radius:0 5px 5px 0;margin:.4rem 0}
-.output_area,.output_subarea{overflow-x:auto;max-width:100%}.output_area img{max-width:100%;height:auto;background:#fff;border-radius:4px}
-.output_area pre{background:transparent;padding:.3rem 0 .3rem 1rem;margin:0;white-space:pre-wrap;overflow-wrap:anywhere}
-.output_stderr pre{color:var(--soft)}.output_error pre{border-left:3px solid #c2410c;white-space:pre-wrap}
-.output_html table:not(.lb-table table),.text_cell_render table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums;margin:.8rem 0}
-.output_html table:not(.lb-table table) :is(th,td),.text_cell_render :is(th,td){padding:.25rem .7rem;border-bottom:1px solid var(--line);text-align:left}
-.output_html table.dataframe :is(th,td){text-align:right}
-.back{font-size:.86rem;margin:0 0 1.6rem}
-""".strip()
+STYLE = (Path(__file__).parent / "styles" / "notebook.css").read_text(encoding="utf-8").strip()
 NO_ALT = "Figure drawn by the cell above."
 IMAGES = ("image/png", "image/jpeg", "image/svg+xml")
 
@@ -58,7 +46,7 @@ def notebook_page(path: Path, *, back: str | None = None, replace: Mapping[str, 
     raw = path.read_text(encoding="utf-8")
     for old, new in sorted((replace or {}).items(), key=lambda pair: -len(pair[0])):
         raw = raw.replace(_json_text(old), _json_text(new))
-    notebook = settled(nbformat.reads(raw, as_version=4))
+    notebook = settled(nbformat.reads(raw, as_version=4))  # type: ignore[no-untyped-call]
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell["outputs"] = [_page_output(output) for output in cell.outputs]
@@ -82,7 +70,7 @@ def _body(notebook: NotebookNode) -> str:
     """The cells through nbconvert's plain template, which brings no scripts and no styles of its own."""
     from nbconvert import HTMLExporter
 
-    exporter = HTMLExporter(
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic", require_js_url="", mathjax_url="", mermaid_js_url="", mermaid_layout_elk_js_url="", jquery_url="",
         widget_renderer_url="", jupyter_widgets_base_url="",
     )  # fmt: skip
@@ -127,7 +115,7 @@ def _json_text(text: str) -> str:
 @cache
 def _code_colours() -> str:
     """Colours of code for light and for dark."""
-    from pygments.formatters import HtmlFormatter
+    from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
     def rules(style: str) -> str:
         lines = HtmlFormatter(style=style).get_style_defs(".highlight").splitlines()

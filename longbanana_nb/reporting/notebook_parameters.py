@@ -159,7 +159,13 @@ def _parse(source: str, path: Path) -> dict[str, Parameter]:
             parameter = _statement(statement)
             parameters[parameter.name] = parameter
     except (SyntaxError, ValueError) as error:
-        fault = Fault(f"{path} (cell tagged 'parameters')", "notebook", str(error), "lines such as `limit: int = 3  # meaning`", "Correct it.")
+        fault = Fault(
+            f"{path} (cell tagged 'parameters')",
+            "notebook",
+            str(error),
+            "lines such as `limit: int = 3  # meaning`",
+            "Correct it.",
+        )
         raise DataError("A notebook's parameters cannot be read.", [fault]) from None
     return parameters
 

@@ -1,4 +1,4 @@
-"""One notebook run under papermill in this process: checked before the kernel starts, verified afterwards, plain when it fails."""
+"""One notebook run under papermill in this process: checked before the kernel starts, verified afterwards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def run_notebook(
 
     Raises:
         CallError: for parameters that are unknown or of a wrong type, before any kernel starts.
-        DataError: in one line, when a cell fails (number, name and error of the cell), when the kernel dies, or when an expected file is absent.
+        DataError: in one line, when a cell fails (its number, name and error), when the kernel dies, or when an expected
+            file is absent.
         Incomplete: when a cell ends with `Incomplete` (budget, interruption), so that the exit code stays true.
     """
     path, out = Path(path), Path(out)
@@ -70,7 +71,9 @@ def _execute(path: Path, values: dict[str, Any], out: Path, *, quiet: bool) -> W
     except PapermillExecutionError as error:
         return _cell_failure(path, out, error)
     except (DeadKernelError, CellTimeoutError, NoSuchKernel, RuntimeError) as error:
-        return DataError(f"{path.name}: the kernel stopped ({_first_line(str(error)) or type(error).__name__}). What ran is kept at {out}.")
+        return DataError(
+            f"{path.name}: the kernel stopped ({_first_line(str(error)) or type(error).__name__}). What ran is kept at {out}."
+        )
     return None
 
 
@@ -109,7 +112,7 @@ def _cell_name(out: Path, index: int) -> str:
     """The first line of the failing cell that says something, shortened."""
     import nbformat
 
-    notebook: NotebookNode = nbformat.read(out, as_version=4)
+    notebook: NotebookNode = nbformat.read(out, as_version=4)  # type: ignore[no-untyped-call]
     # papermill sets its red mark before the failing cell, so the index may point at the mark
     cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])]
     source = cells[index].source if index < len(cells) else ""
@@ -124,8 +127,13 @@ def _first_line(text: str) -> str:
 
 def _verify(path: Path, expect_files: Iterable[Path]) -> None:
     faults = [
-        Fault(str(expected), "absent", "nothing" if not expected.exists() else "an empty file", f"a file that {path.name} writes",
-              "Run it again with its own parameters, and see the executed copy.")  # fmt: skip
+        Fault(
+            str(expected),
+            "absent",
+            "nothing" if not expected.exists() else "an empty file",
+            f"a file that {path.name} writes",
+            "Run it again with its own parameters, and see the executed copy.",
+        )
         for expected in map(Path, expect_files)
         if not expected.is_file() or expected.stat().st_size == 0
     ]

@@ -14,7 +14,8 @@ from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
 from longbanana_nb.reporting.run_facts import candidates_of_run, facts_of_run, scores_of_run
 from longbanana_nb.reporting.secrets import find_keys, looks_like_key
-from longbanana_nb.reporting.tables import dimension_table, main_table
+from longbanana_nb.reporting.sinks.html import escape
+from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
 from longbanana_nb.reporting.thumbnails import case_strips
 from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
 
@@ -29,9 +30,7 @@ SINKS = {"csv": "csv", "tex": "latex", "md": "markdown", "html": "html"}
 PASSED_OVER = ("run.lock",)
 
 
-def build_report(
-    run_path: str | Path, *, notebooks: Sequence[Path] | None = None, attribution: str | None = None
-) -> Path:
+def build_report(run_path: str | Path, *, notebooks: Sequence[Path] | None = None, attribution: str | None = None) -> Path:
     """Write tables/, figures/, pages of executed notebooks and report.html of a run; nothing is generated or judged.
 
     Args:
@@ -49,9 +48,12 @@ def build_report(
 
     run = open_run(run_path)
     refuse_keys(run.path)
-    facts, grid = facts_of_run(run), verdict_grid(run)
-    if not facts.judges or grid.empty:
-        fault = Fault(str(run.path), "no_verdicts", "no judge in run.json", "a judged run", "Judge it first: `longbanana-nb judge`.")
+    facts = facts_of_run(run)
+    grid = verdict_grid(run) if facts.judges else None
+    if grid is None or grid.empty:
+        fault = Fault(
+            str(run.path), "no_verdicts", "no judge in run.json", "a judged run", "Judge it first: `longbanana-nb judge`."
+        )
         raise DataError("There is nothing to report yet.", [fault])
     scores = scores_of_run(run, grid)
     with run.owner():
@@ -67,7 +69,9 @@ def build_report(
 
 def refuse_keys(folder: Path) -> None:
     """Raise DataError naming every file below `folder` that seems to hold an API key."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.name not in PASSED_OVER)
+    files = sorted(
+        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.name not in PASSED_OVER
+    )
     faults = find_keys(files, folder)
     if faults:
         raise DataError("The report was not written: the run seems to hold API keys.", faults)
@@ -76,8 +80,12 @@ def refuse_keys(folder: Path) -> None:
 def write_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
     """Write every table of the run as CSV, LaTeX, Markdown and HTML into `tables/`; returns them by name."""
     judge = _judge(facts)
-    made = [main_table(scores, facts, judge), dimension_table(scores, facts, judge), coverage_table(grid, candidates_of_run(run), facts)]
-    made.append(label_shares_table(grid, facts, judge))
+    made = [
+        main_table(scores, facts, judge),
+        dimension_table(scores, facts, judge),
+        coverage_table(grid, candidates_of_run(run), facts),
+    ]
+    made += [label_shares_table(grid, facts, judge), systems_table(facts)]
     beside_truth = truth_table(grid, facts, judge)
     made += [beside_truth] if beside_truth is not None else []
     for table in made:
@@ -93,10 +101,25 @@ def write_figures(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts)
 
     judge, truth = _judge(facts), facts.truth
     made = [
-        ("heatmap", draw.category_heatmap(scores, facts, judge), draw.category_heatmap_alt(scores, facts, judge), CAPTIONS["heatmap"]),
+        (
+            "heatmap",
+            draw.category_heatmap(scores, facts, judge),
+            draw.category_heatmap_alt(scores, facts, judge),
+            CAPTIONS["heatmap"],
+        ),
         ("overall", draw.overall_dots(scores, facts, judge), draw.overall_dots_alt(scores, facts, judge), CAPTIONS["overall"]),
-        ("categories", draw.category_dots(scores, facts, judge), draw.category_dots_alt(scores, facts, judge), CAPTIONS["categories"]),
-        ("backends", draw.backend_harness(scores, facts, judge), draw.backend_harness_alt(scores, facts, judge), CAPTIONS["backends"]),
+        (
+            "categories",
+            draw.category_dots(scores, facts, judge),
+            draw.category_dots_alt(scores, facts, judge),
+            CAPTIONS["categories"],
+        ),
+        (
+            "backends",
+            draw.backend_harness(scores, facts, judge),
+            draw.backend_harness_alt(scores, facts, judge),
+            CAPTIONS["backends"],
+        ),
     ]
     if truth is not None and truth.name != judge:
         panel = draw.judge_against_truth(grid, facts, judge, truth.name)
@@ -109,7 +132,7 @@ def write_figures(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts)
 
 
 CAPTIONS = {
-    "heatmap": "Scores by category, 0 to 100. Outlined: the best system of the column, compared as printed; floors do not compete.",
+    "heatmap": "Scores by category, 0 to 100. Outlined: the best system of the column as printed; floors do not compete.",
     "overall": f"Overall scores with intervals. {INTERVALS}",
     "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
     "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
@@ -130,7 +153,10 @@ def _write_pages(run: Run, notebooks: Sequence[Path] | None) -> list[tuple[str, 
     executed = sorted(folder.glob("*.ipynb")) if notebooks is None else list(notebooks)
     shown = {str(run.path): run.path.name}
     return [
-        (write_notebook_page(path, folder / f"{path.stem}.html", back="../report.html", replace=shown), f"notebooks/{path.stem}.html")
+        (
+            write_notebook_page(path, folder / f"{path.stem}.html", back="../report.html", replace=shown),
+            f"notebooks/{path.stem}.html",
+        )
         for path in executed
     ]
 
@@ -152,15 +178,29 @@ def _report(
         return tables[name].html(style=False)
 
     body = parts.head(facts, len(run.cases()), valid, total)
-    body += table("main") + parts.picture(drawings["heatmap"])
+    body += main_table(scores, facts, judge, wide=False).html(style=False) + parts.picture(drawings["heatmap"])
     body += parts.section("overall", "Overall", "How sure is the order?", parts.picture(drawings["overall"]))
     strips = parts.strips(case_strips(run, scores, judge))
-    body += parts.section("candidates", "Candidates", f"The first case of each suite; scores of the case by {parts.escape(judge)}.", strips)
-    detail = parts.picture(drawings["categories"]) + table("dimensions") + parts.picture(drawings["backends"])
+    body += parts.section(
+        "candidates", "Candidates", f"The first case of each suite; scores of the case by {escape(judge)}.", strips
+    )
+    detail = parts.picture(drawings["categories"]) + table("dimensions") + parts.picture(drawings["backends"]) + table("systems")
     body += parts.section("where", "Where systems differ", "By category, by dimension, by image model and harness.", detail)
     if "truth" in tables:
-        body += parts.section("truth", "The judge beside the truth", "How far can these verdicts be trusted?", table("truth"), parts.picture(drawings["truth"]))
-    body += parts.section("coverage", "Coverage and labels", "What was delivered, what was judged, and what it took.", table("coverage"), table("labels"))
+        body += parts.section(
+            "truth",
+            "The judge beside the truth",
+            "How far can these verdicts be trusted?",
+            table("truth"),
+            parts.picture(drawings["truth"]),
+        )
+    body += parts.section(
+        "coverage",
+        "Coverage and labels",
+        "What was delivered, what was judged, and what it took.",
+        table("coverage"),
+        table("labels"),
+    )
     body += parts.section("notebooks", "Notebooks", "The analysis, executed on this run.", parts.index(pages))
     body += parts.section("simulated", "What is simulated", "So that no number is taken for another.", parts.simulated(facts))
     body += parts.section("origin", "Images and citation", "Where the pictures come from.", parts.origin(facts, attribution))

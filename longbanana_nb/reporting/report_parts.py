@@ -58,7 +58,8 @@ def picture(drawing: Drawing) -> str:
     """A figure inside the page, with alternative text."""
     encoded = base64.b64encode(drawing.svg).decode()
     return (
-        f'<figure class="figure" id="figure-{drawing.name}"><img alt="{escape(drawing.alt)}" src="data:image/svg+xml;base64,{encoded}">'
+        f'<figure class="figure" id="figure-{drawing.name}">'
+        f'<img alt="{escape(drawing.alt)}" src="data:image/svg+xml;base64,{encoded}">'
         f"<figcaption>{escape(drawing.caption)}</figcaption></figure>\n"
     )
 
@@ -76,7 +77,9 @@ def index(pages: Sequence[tuple[str, str]]) -> str:
     """Links to the executed notebooks: (title, relative address)."""
     if not pages:
         return "<p>No notebook has been executed in this run.</p>\n"
-    rows = "".join(f'<li><a href="{escape(address)}">{escape(title)}</a><span>{escape(address)}</span></li>' for title, address in pages)
+    rows = "".join(
+        f'<li><a href="{escape(address)}">{escape(title)}</a><span>{escape(address)}</span></li>' for title, address in pages
+    )
     return f'<ol class="index">{rows}</ol>\n'
 
 
@@ -91,7 +94,7 @@ def simulated(facts: RunFacts) -> str:
         lines.append(f"Verdicts of {_names(judges)} come from the embedded default: no model and no person looked.")
     if facts.truth:
         lines.append(
-            f"{facts.truth.name} reads the scenes that the simulation wrote down; it knows what was drawn and does not look at pixels."
+            f"{facts.truth.name} reads the scenes that the simulation wrote down: it knows what was drawn and looks at no pixel."
         )
     lines = lines or ["Nothing in this run is simulated."]
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>\n"
@@ -109,7 +112,8 @@ def origin(facts: RunFacts, attribution: str | None) -> str:
 
 def foot(facts: RunFacts) -> str:
     """The last line: which package wrote the page, from what."""
-    return f"<footer>Written from the run folder alone by {escape(facts.package or 'longbanana-nb')}. This page loads nothing and runs nothing.</footer>\n"
+    package = escape(facts.package or "longbanana-nb")
+    return f"<footer>Written from the run folder alone by {package}. This page loads nothing and runs nothing.</footer>\n"
 
 
 def _candidate(one: Thumbnail, case_id: str) -> str:

@@ -1,23 +1,31 @@
-"""HTML that others wrote made harmless: known tags, no scripts, no styles, no addresses but embedded pictures and places in the page."""
+"""HTML that others wrote made harmless: known tags, no scripts or styles, no addresses but embedded pictures and own pages."""
 
 from __future__ import annotations
 
 import re
 
 TAGS = frozenset(
-    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img ins kbd "
-    "li mark ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th thead tr tt u ul var".split()
+    {
+        "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "del", "details", "div",
+        "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins", "kbd",
+        "li", "mark", "ol", "p", "pre", "q", "s", "samp", "section", "small", "span", "strong", "sub", "summary",
+        "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "tt", "u", "ul", "var",
+    }
+)  # fmt: skip
+PLAIN_ATTRIBUTES = frozenset(
+    {"class", "id", "colspan", "rowspan", "scope", "title", "alt", "width", "height", "lang", "dir", "start"}
 )
-PLAIN_ATTRIBUTES = frozenset({"class", "id", "colspan", "rowspan", "scope", "title", "alt", "width", "height", "lang", "dir", "start"})
 PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*\Z")
 PLACE = re.compile(r"(?:#[^\s\"'<>:]*|[A-Za-z0-9][A-Za-z0-9._%-]*\.html(?:#[^\s\"'<>:]*)?)\Z")
-DROPPED = re.compile(r"<(script|style|iframe|object|embed|template|noscript|svg|math)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+DROPPED = re.compile(
+    r"<(script|style|iframe|object|embed|template|noscript|svg|math)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
 DATA = re.compile(r"(data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,)([A-Za-z0-9+/=\s]{200,})")
 
 
 def safe_html(text: str) -> str:
     """The text as safe HTML. What is not allowed is removed; its words stay, except inside scripts, styles and the like."""
-    import bleach
+    import bleach  # type: ignore[import-untyped]
 
     pictures: list[str] = []
 

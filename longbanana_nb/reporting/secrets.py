@@ -53,7 +53,13 @@ def find_keys(files: Iterable[Path], root: Path) -> list[Fault]:
         if kind:
             where = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
             faults.append(
-                Fault(where, "key", f"what looks like {kind}", "no key in a run", "Remove it there, and revoke the key if it was real.")
+                Fault(
+                    where,
+                    "key",
+                    f"what looks like {kind}",
+                    "no key in a run",
+                    "Remove it there, and revoke the key if it was real.",
+                )
             )
     return faults
 

@@ -17,13 +17,14 @@ SINGLE, DOUBLE = 3.25, 6.75  # inches: one column and the full width of a two-co
 LIFTED = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, QUIET, FAINT = "#1a1a1a", "#7f7f7f", "#d9d9d9"
-FAIL, UNCERTAIN, PASS = "#D55E00", "#999999", "#0072B2"  # noqa: S105 - the label Pass, not a password
+FAIL, UNCERTAIN, PASS = "#D55E00", "#999999", "#0072B2"
 
 STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans"], "font.size": 8, "axes.titlesize": 8.5, "axes.labelsize": 8, "xtick.labelsize": 8,
     "ytick.labelsize": 8, "legend.fontsize": 8, "figure.titlesize": 9, "text.parse_math": False, "axes.unicode_minus": True,
     "text.color": INK, "axes.labelcolor": INK, "axes.edgecolor": INK, "xtick.color": INK, "ytick.color": INK,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
     "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.frameon": False, "figure.facecolor": "white",
     "savefig.facecolor": "white", "pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "longbanana",
     "figure.dpi": 150, "lines.linewidth": 1.0, "axes.grid": False, "image.cmap": "cividis",
@@ -37,7 +38,7 @@ def paper_style() -> Iterator[None]:
 
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
+        mpl.rcParams.update(STYLE)  # type: ignore[arg-type]
         yield
 
 

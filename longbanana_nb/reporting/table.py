@@ -164,5 +164,5 @@ def _marks_of(cells: Iterable[Cell], better: Better) -> dict[str, Mark]:
     if len(texts) < 2:
         return {}
     values = sorted({float(text) for text in texts}, reverse=better == "high")
-    names: dict[float, Mark] = dict(zip(values[:2], ("best", "second"), strict=False))  # type: ignore[arg-type]
+    names: dict[float, Mark] = dict(zip(values[:2], ("best", "second"), strict=False))
     return {text: names[float(text)] for text in texts if float(text) in names}

@@ -26,8 +26,9 @@ Lookup = dict[tuple[str, str, str], Any]
 
 def score_lookup(frame: pd.DataFrame, judge: str) -> Lookup:
     """One judge's score rows by (system, scope, name)."""
-    rows = frame[frame["judge"] == judge]
-    return {(row.system, row.scope, row.name_): row for row in rows.rename(columns={"name": "name_"}).itertuples(index=False)}
+    mine = frame[frame["judge"] == judge].rename(columns={"name": "name_"})
+    rows: list[Any] = list(mine.itertuples(index=False))
+    return {(row.system, row.scope, row.name_): row for row in rows}
 
 
 def score_cell(row: Any) -> Cell:
@@ -81,7 +82,9 @@ def main_table(scores: ScoreFrames, facts: RunFacts, judge: str, *, wide: bool =
     table = Table(
         name="main",
         title=f"Systems by category on {facts.release}: score, 0 to 100",
-        columns=_main_columns(facts, ways=tuple(ways), bounded=bounded, truth=truth is not None, threshold=_threshold(scores.pass_rates)),
+        columns=_main_columns(
+            facts, ways=tuple(ways), bounded=bounded, truth=truth is not None, threshold=_threshold(scores.pass_rates)
+        ),
         groups=grouped(facts, row),
         notes=footer(scores, facts, judge),
     )
@@ -108,13 +111,34 @@ def dimension_table(scores: ScoreFrames, facts: RunFacts, judge: str) -> Table:
     return ranked(table)
 
 
+def systems_table(facts: RunFacts) -> Table:
+    """How each system makes its candidates: harness, workflow, agent model, backend, privileges, sandbox."""
+
+    def row(system: SystemFacts) -> tuple[Cell, ...]:
+        parts = (
+            system.harness,
+            system.workflow,
+            system.agent_model,
+            system.backend,
+            ", ".join(system.privileges),
+            system.sandbox,
+        )
+        return (name_cell(system), *(Cell(part) if part else NOTHING for part in parts))
+
+    labels = ("System", "Harness", "Workflow", "Agent model", "Backend", "Privileges", "Sandbox")
+    columns = tuple(Column(label, align="left") for label in labels)
+    return Table("systems", f"Systems on {facts.release}", columns, grouped(facts, row), (f"{source_line(facts)}.",))
+
+
 def footer(
     scores: ScoreFrames, facts: RunFacts, judge: str, *, intervals: bool = True, categories: bool = True
 ) -> tuple[str, ...]:
     """The lines under a table: source, judge and coverage, policy, what intervals mean, what a category is, how marks are set."""
     rows = scores.scores[(scores.scores["judge"] == judge) & (scores.scores["scope"] == "overall")]
     valid, total, invalid = (int(rows[name].sum()) for name in ("checks_valid", "checks_total", "invalid"))
-    coverage = f"coverage {percent(valid, total)} % ({valid} of {total} verdicts valid, {invalid} invalid)" if total else "no verdicts"
+    coverage = (
+        f"coverage {percent(valid, total)} % ({valid} of {total} verdicts valid, {invalid} invalid)" if total else "no verdicts"
+    )
     lines = [f"{source_line(facts)}. {judge_line(facts, judge)}; {coverage}.", f"{policy_line(facts)}."]
     lines += [f"{100 * facts.level:g} % intervals. {INTERVALS}"] if intervals else []
     lines += [CATEGORY_NOTE] if categories else []
@@ -155,7 +179,8 @@ def _coverage_cell(row: Any) -> Cell:
 
 
 def _rates(frame: pd.DataFrame, judge: str) -> dict[str, Any]:
-    return {row.system: row for row in frame[frame["judge"] == judge].itertuples(index=False)}
+    rows: list[Any] = list(frame[frame["judge"] == judge].itertuples(index=False))
+    return {row.system: row for row in rows}
 
 
 def _threshold(frame: pd.DataFrame) -> str:
@@ -170,4 +195,4 @@ def _rate_cell(row: Any) -> Cell:
     return number_cell(100 * row.pass_rate, flags=("provisional",) if row.provisional else ())
 
 
-__all__ = ["dimension_table", "footer", "grouped", "main_table", "name_cell", "score_cell", "score_lookup"]
+__all__ = ["dimension_table", "footer", "grouped", "main_table", "name_cell", "score_cell", "score_lookup", "systems_table"]

@@ -13,6 +13,7 @@ from longbanana_nb.taxonomy import SUITE_OF
 if TYPE_CHECKING:
     from longbanana_nb.reporting.facts import ScoreFrames
     from longbanana_nb.runs import Run
+    from longbanana_nb.runs.plan import PlannedCase
 
 SIDE, QUALITY = 240, 78  # pixels of the longer side; JPEG quality
 
@@ -39,7 +40,7 @@ class CaseStrip:
 
 def case_strips(run: Run, scores: ScoreFrames, judge: str | None) -> list[CaseStrip]:
     """The first planned case of each suite, with the first sample of every system."""
-    chosen = {}
+    chosen: dict[str, PlannedCase] = {}
     for case in run.cases():
         chosen.setdefault(SUITE_OF[case.category], case)
     found = _case_scores(scores, judge)
@@ -72,7 +73,7 @@ def _thumbnail(run: Run, system: str, case_id: str, found: dict[tuple[str, str],
     slot = run.candidate(system, case_id)
     record, image = slot.record(), slot.image
     picture = small_picture(image) if image is not None and image.is_file() else None
-    outcome = "not generated" if record is None else record.outcome
+    outcome: str = "not generated" if record is None else record.outcome
     if outcome == "image" and picture is None:
         outcome = "the image cannot be decoded"
     return Thumbnail(system, picture, outcome, found.get((system, case_id)))
@@ -81,4 +82,6 @@ def _thumbnail(run: Run, system: str, case_id: str, found: dict[tuple[str, str],
 def _case_scores(scores: ScoreFrames, judge: str | None) -> dict[tuple[str, str], float]:
     frame = scores.scores
     frame = frame[(frame["judge"] == judge) & (frame["scope"] == "case") & frame["score"].notna()]
-    return {(system, name): float(score) for system, name, score in zip(frame["system"], frame["name"], frame["score"], strict=True)}
+    return {
+        (system, name): float(score) for system, name, score in zip(frame["system"], frame["name"], frame["score"], strict=True)
+    }

@@ -29,7 +29,9 @@ def coverage_table(grid: pd.DataFrame, candidates: Iterable[Mapping[str, Any]], 
     records = list(candidates)
     seen = {record["outcome"] for record in records}
     outcomes = [name for name in OUTCOMES if name == "image" or name in seen]
-    states = [name for name in STATES if name in ("valid", "invalid", "no_candidate", "not_asked") or (grid["state"] == name).any()]
+    states = [
+        name for name in STATES if name in ("valid", "invalid", "no_candidate", "not_asked") or (grid["state"] == name).any()
+    ]
     counts = grid.groupby(["judge", "system", "state"]).size().to_dict()
 
     def row(system: SystemFacts, judge: str) -> tuple[Cell, ...]:
@@ -54,7 +56,10 @@ def coverage_table(grid: pd.DataFrame, candidates: Iterable[Mapping[str, Any]], 
         Column("state", "Verdicts", "left"),
         *(Column(name, "Spent on generation") for name in ("agent calls", "image calls", "USD")),
     )
-    notes = (f"{source_line(facts)}.", "Every verdict that should exist is in one column; a number without all of them is provisional.")
+    notes = (
+        f"{source_line(facts)}.",
+        "Every verdict that should exist is in one column; a number without all of them is provisional.",
+    )
     return Table("coverage", f"Coverage on {facts.release}: candidates, verdicts and calls", columns, groups, notes)
 
 

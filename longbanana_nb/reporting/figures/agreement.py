@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.numbers import percent
@@ -28,7 +28,8 @@ def judge_against_truth(grid: pd.DataFrame, facts: RunFacts, judge: str, truth: 
     with paper_style():
         lines = math.ceil(len(facts.systems) / ACROSS)
         figure = new_figure(DOUBLE, max(3.4, 1.25 * lines + 0.35))
-        left, right = figure.subfigures(1, 2, width_ratios=[1, 1.12], wspace=0.03)
+        halves: Any = figure.subfigures(1, 2, width_ratios=[1, 1.12], wspace=0.03)
+        left, right = halves
         _scatter(left, pairs, facts)
         panels = right.subplots(max(lines, 1), min(ACROSS, max(len(facts.systems), 1)), squeeze=False, sharex=True, sharey=True)
         labels = plain_labels(system.name for system in facts.systems)
@@ -71,8 +72,9 @@ def _scatter(part: SubFigure, pairs: pd.DataFrame, facts: RunFacts) -> None:
         coloured = system.name in colours
         label = wrapped(labels[system.name], 24) if coloured else None
         marker = MARKERS[competitors.index(system.name)] if coloured else "."
-        axes.plot(points["label_other"], points["label"], marker=marker, linestyle="none", markersize=3.6 if coloured else 5, alpha=0.8,
-                  color=colours.get(system.name, QUIET if system.is_floor else LIFTED[0]), markeredgewidth=0, label=label, zorder=2 + place)  # fmt: skip
+        colour = colours.get(system.name, QUIET if system.is_floor else LIFTED[0])
+        dots = {"marker": marker, "markersize": 3.6 if coloured else 5, "markeredgewidth": 0, "linestyle": "none"}
+        axes.plot(points["label_other"], points["label"], color=colour, alpha=0.8, label=label, zorder=2 + place, **dots)
     if not colours and competitors:
         axes.plot([], [], marker=".", linestyle="none", color=LIFTED[0], label="systems")
     if facts.floors:
@@ -93,8 +95,8 @@ def _confusion(axes: Axes, pairs: pd.DataFrame, title: str) -> None:
         counts[int(truth), int(judged)] += 1
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     short = [name[:4] if name != "Uncertain" else "Unc." for name in LABEL_NAMES.values()]
-    sns.heatmap(shares, annot=counts, fmt="d", cmap="cividis", vmin=0, vmax=1, cbar=False, ax=axes, linewidths=0.6, linecolor="white",
-                xticklabels=short, yticklabels=short, annot_kws={"fontsize": 7})  # fmt: skip
+    sns.heatmap(shares, annot=counts, fmt="d", cmap="cividis", vmin=0, vmax=1, cbar=False, ax=axes, linewidths=0.6,
+                linecolor="white", xticklabels=short, yticklabels=short, annot_kws={"fontsize": 7})  # fmt: skip
     axes.tick_params(axis="x", rotation=0, labelsize=6.5)
     axes.tick_params(axis="y", rotation=0, labelsize=6.5)
     axes.tick_params(length=0)

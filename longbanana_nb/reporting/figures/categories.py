@@ -40,21 +40,36 @@ def category_dots(scores: ScoreFrames, facts: RunFacts, judge: str, *, lifted: S
                 axes.text(1, y, "no data", va="center", fontsize=7, color="#444444")
             for system in others:
                 if (system.name, code) in found:
-                    axes.plot(found[system.name, code].score, y, marker="|" if system.is_floor else "o", color="#b5b5b5", markersize=6 if system.is_floor else 4, linestyle="none", zorder=1)
+                    axes.plot(
+                        found[system.name, code].score,
+                        y,
+                        marker="|" if system.is_floor else "o",
+                        color="#b5b5b5",
+                        markersize=6 if system.is_floor else 4,
+                        linestyle="none",
+                        zorder=1,
+                    )
             for place, name in enumerate(chosen):
                 if (name, code) not in found:
                     continue
                 row, height = found[name, code], y + 0.17 * (place - (len(chosen) - 1) / 2)
                 if not is_missing(row.ci_low):
-                    axes.plot([max(row.ci_low, 0), min(row.ci_high, 100)], [height, height], color=LIFTED[place], linewidth=1, zorder=2)
+                    axes.plot(
+                        [max(row.ci_low, 0), min(row.ci_high, 100)], [height, height], color=LIFTED[place], linewidth=1, zorder=2
+                    )
                 axes.plot(row.score, height, marker=MARKERS[place], color=LIFTED[place], markersize=5, linestyle="none", zorder=3,
                           markerfacecolor="white" if row.provisional else LIFTED[place])  # fmt: skip
-        axes.set_yticks(list(places.values()), [f"{wrapped(CATEGORY_NAMES[code], 30)}  {code}" for code in places], linespacing=0.95)
+        axes.set_yticks(
+            list(places.values()), [f"{wrapped(CATEGORY_NAMES[code], 30)}  {code}" for code in places], linespacing=0.95
+        )
         axes.set_ylim(max(places.values()) + 0.6, -0.6)
         axes.set_xlim(0, 100)
         score_axis(axes, "Category score (0 to 100)")
         labels = plain_labels(chosen)
-        handles = [Line2D([], [], marker=MARKERS[place], color=LIFTED[place], markersize=5, linewidth=1, label=wrapped(labels[name])) for place, name in enumerate(chosen)]
+        handles = [
+            Line2D([], [], marker=MARKERS[place], color=LIFTED[place], markersize=5, linewidth=1, label=wrapped(labels[name]))
+            for place, name in enumerate(chosen)
+        ]
         if any(not system.is_floor for system in others):
             handles.append(Line2D([], [], marker="o", color="#b5b5b5", markersize=4, linestyle="none", label="other systems"))
         if any(system.is_floor for system in others):
@@ -81,7 +96,11 @@ def _lifted(scores: ScoreFrames, facts: RunFacts, judge: str, lifted: Sequence[s
         return sorted(names, key=lambda name: (-float(found[name, "overall"].score), names.index(name)))[:4]
     for name in lifted:
         if name not in known:
-            raise CallError(f"lifted: found {name!r}; expected a system of this run ({', '.join(known)}). Nearest: {nearest(name, known)}.")
+            raise CallError(
+                f"lifted: found {name!r}; expected a system of this run ({', '.join(known)}). Nearest: {nearest(name, known)}."
+            )
     if len(lifted) > 4:
-        raise CallError(f"lifted: found {len(lifted)} systems; expected at most 4, which colours and shapes can still tell apart.")
+        raise CallError(
+            f"lifted: found {len(lifted)} systems; expected at most 4, which colours and shapes can still tell apart."
+        )
     return list(lifted)

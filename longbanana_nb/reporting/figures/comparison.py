@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.facts import RunFacts, ScoreFrames, SystemFacts
 from longbanana_nb.reporting.figures.rows import scores_of
-from longbanana_nb.reporting.style import DOUBLE, FAINT, LIFTED, MARKERS, line_count, new_figure, paper_style, plain_labels, score_axis, wrapped
+from longbanana_nb.reporting.style import (
+    DOUBLE,
+    FAINT,
+    LIFTED,
+    MARKERS,
+    line_count,
+    new_figure,
+    paper_style,
+    plain_labels,
+    score_axis,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -29,7 +40,8 @@ def backend_harness(scores: ScoreFrames, facts: RunFacts, judge: str) -> Figure:
         kinds = max(1, *(len({kind for line in lines.values() for kind, _ in line}) for _, lines in parts))
         tall = line_count(wrapped(name, 16) for _, lines in parts for name in lines)
         figure = new_figure(DOUBLE, 0.95 + (0.18 + 0.14 * tall) * rows + 0.17 * kinds)
-        for part, (title, lines) in zip(figure.subfigures(1, 2, wspace=0.04), parts, strict=True):
+        halves: Any = figure.subfigures(1, 2, wspace=0.04)
+        for part, (title, lines) in zip(halves, parts, strict=True):
             part.suptitle(title, fontweight="bold", fontsize=8.5)
             _dumbbells(part, lines)
     return figure
@@ -69,9 +81,25 @@ def _dumbbells(part: SubFigure, lines: Lines) -> None:
         axes.plot([min(scores), max(scores)], [y, y], color=FAINT, linewidth=3, zorder=1, solid_capstyle="round")
         for kind, score in line:
             place = kinds.index(kind)
-            axes.plot(score, y, marker=MARKERS[place % len(MARKERS)], color=LIFTED[place % len(LIFTED)], markersize=6, linestyle="none", zorder=2)
+            axes.plot(
+                score,
+                y,
+                marker=MARKERS[place % len(MARKERS)],
+                color=LIFTED[place % len(LIFTED)],
+                markersize=6,
+                linestyle="none",
+                zorder=2,
+            )
     for place, kind in enumerate(kinds):
-        axes.plot([], [], marker=MARKERS[place % len(MARKERS)], color=LIFTED[place % len(LIFTED)], markersize=6, linestyle="none", label=wrapped(labels[kind], 30))
+        axes.plot(
+            [],
+            [],
+            marker=MARKERS[place % len(MARKERS)],
+            color=LIFTED[place % len(LIFTED)],
+            markersize=6,
+            linestyle="none",
+            label=wrapped(labels[kind], 30),
+        )
     axes.set_yticks(range(len(lines)), [wrapped(labels[same], 16) for same in lines], linespacing=0.95)
     axes.set_ylim(max(len(lines), 1) - 0.4, -0.6)
     axes.set_xlim(0, 100)

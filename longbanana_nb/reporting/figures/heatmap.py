@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BLOCKS: tuple[tuple[str, tuple[str, ...]], ...] = (*((suite, tuple(codes)) for suite, codes in SUITES.items()), ("", ("Overall",)))
+BLOCKS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    *((suite, tuple(codes)) for suite, codes in SUITES.items()),
+    ("", ("Overall",)),
+)
 
 
 def category_heatmap(scores: ScoreFrames, facts: RunFacts, judge: str) -> Figure:
@@ -39,7 +42,7 @@ def category_heatmap(scores: ScoreFrames, facts: RunFacts, judge: str) -> Figure
                 axes.set_yticks([])
                 axes.set_ylim(panels[0].get_ylim())
         bar = figure.colorbar(panels[0].collections[0], ax=panels, location="bottom", shrink=0.4, aspect=45, pad=0.03)
-        bar.outline.set_visible(False)  # type: ignore[operator]
+        bar.outline.set_visible(False)
         bar.set_label("  ".join(filter(None, ("Score (0 to 100)   □ best in column", signs(facts, provisional)))))
     return figure
 
@@ -47,7 +50,11 @@ def category_heatmap(scores: ScoreFrames, facts: RunFacts, judge: str) -> Figure
 def category_heatmap_alt(scores: ScoreFrames, facts: RunFacts, judge: str) -> str:
     """The heatmap in words: its shape, the best system of each category, and what has no data."""
     cells = _cells(scores, judge)
-    best = [f"{code} {' and '.join(names)} ({_text(cells, names[0], code)})" for code in CATEGORIES if (names := _best(facts, cells, code))]
+    best = [
+        f"{code} {' and '.join(names)} ({_text(cells, names[0], code)})"
+        for code in CATEGORIES
+        if (names := _best(facts, cells, code))
+    ]
     gone = [code for code in CATEGORIES if not any((system.name, code) in cells for system in facts.systems)]
     text = (
         f"Heatmap of {len(facts.competitors)} systems and {len(facts.floors)} floors by nine categories in three suites, "
@@ -81,7 +88,9 @@ def _block(axes: Axes, rows: tuple[FigureRow, ...], codes: tuple[str, ...], cell
     from matplotlib.patches import Rectangle
 
     known = [(row, x, cells[row.name, code]) for row in rows for x, code in enumerate(codes) if (row.name, code) in cells]
-    tiles = PatchCollection([Rectangle((x - 0.5, row.y - 0.5), 1, 1) for row, x, _ in known], cmap="cividis", edgecolor="white", linewidth=0.8)
+    tiles = PatchCollection(
+        [Rectangle((x - 0.5, row.y - 0.5), 1, 1) for row, x, _ in known], cmap="cividis", edgecolor="white", linewidth=0.8
+    )
     tiles.set_array([float(cell.score) for _, _, cell in known])
     tiles.set_clim(0, 100)
     axes.add_collection(tiles)
@@ -93,7 +102,9 @@ def _block(axes: Axes, rows: tuple[FigureRow, ...], codes: tuple[str, ...], cell
     for row in rows:
         for x, code in enumerate(codes):
             if (row.name, code) not in cells:
-                axes.add_patch(Rectangle((x - 0.5, row.y - 0.5), 1, 1, facecolor="#f2f2f2", edgecolor="white", hatch="////", linewidth=0.8))
+                axes.add_patch(
+                    Rectangle((x - 0.5, row.y - 0.5), 1, 1, facecolor="#f2f2f2", edgecolor="white", hatch="////", linewidth=0.8)
+                )
                 axes.text(x, row.y, "no data", ha="center", va="center", fontsize=6.5, color="#444444",
                           bbox={"facecolor": "#f2f2f2", "edgecolor": "none", "pad": 0.8})  # fmt: skip
     _outline(axes, rows, codes, cells)
@@ -113,4 +124,6 @@ def _outline(axes: Axes, rows: tuple[FigureRow, ...], codes: tuple[str, ...], ce
         top = max((float(_text(cells, row.name, code)) for row in fit), default=None)
         for row in fit if len(fit) > 1 else []:
             if float(_text(cells, row.name, code)) == top:
-                axes.add_patch(Rectangle((x - 0.44, row.y - 0.42), 0.88, 0.84, fill=False, edgecolor="#D55E00", linewidth=1.6, zorder=5))
+                axes.add_patch(
+                    Rectangle((x - 0.44, row.y - 0.42), 0.88, 0.84, fill=False, edgecolor="#D55E00", linewidth=1.6, zorder=5)
+                )

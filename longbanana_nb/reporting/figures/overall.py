@@ -35,7 +35,14 @@ def overall_dots(scores: ScoreFrames, facts: RunFacts, judge: str, *, single: bo
                 axes.text(1, row.y, "no data", va="center", fontsize=7, color="#444444")
                 continue
             if score.provisional and not is_missing(score.score_low):
-                axes.plot([score.score_low, score.score_high], [row.y, row.y], color=colour, alpha=0.25, linewidth=5, solid_capstyle="butt")
+                axes.plot(
+                    [score.score_low, score.score_high],
+                    [row.y, row.y],
+                    color=colour,
+                    alpha=0.25,
+                    linewidth=5,
+                    solid_capstyle="butt",
+                )
             if not is_missing(score.ci_low):
                 axes.plot([score.ci_low, score.ci_high], [row.y, row.y], color=colour, linewidth=1.4, solid_capstyle="butt")
             axes.plot(score.score, row.y, marker="s" if row.is_floor else "o", color=colour, markersize=5, linestyle="none")
@@ -70,5 +77,16 @@ def _legend(figure: Figure, axes: Axes, facts: RunFacts, *, has_truth: bool, sin
     handles = [Line2D([], [], marker="o", color=LIFTED[0], markersize=5, linewidth=1.4, label=f"system, {interval}")]
     handles += [Line2D([], [], marker="s", color=QUIET, markersize=5, linewidth=1.4, label="floor")] if facts.floors else []
     if has_truth:
-        handles.append(Line2D([], [], marker="D", markerfacecolor="none", markeredgecolor=LIFTED[1], markersize=7, linestyle="none", label="truth"))
+        handles.append(
+            Line2D(
+                [],
+                [],
+                marker="D",
+                markerfacecolor="none",
+                markeredgecolor=LIFTED[1],
+                markersize=7,
+                linestyle="none",
+                label="truth",
+            )
+        )
     figure.legend(handles=handles, loc="outside upper center", ncols=1 if single else 3, handletextpad=0.5, columnspacing=1.6)

@@ -58,7 +58,8 @@ def scores_of(scores: ScoreFrames, judge: str, scope: str) -> dict[tuple[str, st
     """Score rows of one judge and scope by (system, name), those without a score left out."""
     frame = scores.scores
     frame = frame[(frame["judge"] == judge) & (frame["scope"] == scope)].rename(columns={"name": "name_"})
-    return {(row.system, row.name_): row for row in frame.itertuples(index=False) if not is_missing(row.score)}
+    rows: list[Any] = list(frame.itertuples(index=False))
+    return {(row.system, row.name_): row for row in rows if not is_missing(row.score)}
 
 
 def provisional_systems(scores: ScoreFrames, judge: str) -> frozenset[str]:

@@ -3,32 +3,11 @@
 from __future__ import annotations
 
 from html import escape as escape_html
+from pathlib import Path
 
 from longbanana_nb.reporting.table import FLAGS, Cell, Column, Row, Table
 
-STYLE = """
-.lb-table{margin:1.25rem 0;max-width:100%;color:inherit}
-.lb-table .lb-scroll{overflow-x:auto;max-width:100%}
-.lb-table table{border-collapse:collapse;border:0;font-variant-numeric:tabular-nums;font-size:.875rem;line-height:1.35;
-background:transparent;color:inherit;margin:0}
-.lb-table caption{caption-side:top;text-align:left;font-weight:600;font-size:1rem;padding:0 0 .5rem;color:inherit}
-.lb-table th,.lb-table td{padding:.3rem .5rem;border:0;text-align:right;white-space:nowrap;background:transparent;color:inherit}
-.lb-table .l{text-align:left}.lb-table .c{text-align:center}
-.lb-table thead th{font-weight:600;vertical-align:bottom}
-.lb-table thead tr:first-child th{border-top:2px solid currentColor}
-.lb-table thead tr:last-child th{border-bottom:1px solid currentColor}
-.lb-table th.span{text-align:center;padding:.3rem 0 0}
-.lb-table th.span>span{display:block;margin:0 .5rem;padding-bottom:.2rem;border-bottom:1px solid currentColor;font-weight:500}
-.lb-table tbody th{font-weight:400;overflow-wrap:anywhere}
-.lb-table tbody.ruled tr:first-child>*{border-top:1px solid color-mix(in srgb,currentColor 35%,transparent)}
-.lb-table th.group{font-style:italic;text-align:left;padding-top:.55rem}
-.lb-table tbody:last-child tr:last-child>*{border-bottom:2px solid currentColor}
-.lb-table .best{font-weight:700}.lb-table .second{text-decoration:underline;text-underline-offset:.18em}
-.lb-table .missing{opacity:.72;font-size:.8em}
-.lb-table sup{font-size:.75em;line-height:0;margin-left:.1em;font-weight:400}
-.lb-table .lb-notes{list-style:none;margin:.6rem 0 0;padding:0;font-size:.8rem;line-height:1.5;opacity:.82;max-width:62rem}
-.lb-table .lb-notes li{margin:0 0 .1rem}
-""".strip()
+STYLE = (Path(__file__).parent.parent / "styles" / "table.css").read_text(encoding="utf-8").strip()
 
 ALIGN = {"left": ' class="l"', "center": ' class="c"', "right": ""}
 
@@ -53,7 +32,9 @@ def _head(table: Table) -> str:
     lines = []
     if any(label is not None for label, _ in table.spans()):
         cells = "".join(
-            "<th></th>" if label is None else f'<th class="span" colspan="{width}" scope="colgroup"><span>{escape(label)}</span></th>'
+            "<th></th>"
+            if label is None
+            else f'<th class="span" colspan="{width}" scope="colgroup"><span>{escape(label)}</span></th>'
             for label, width in table.spans()
         )
         lines.append(f"<tr>{cells}</tr>\n")
@@ -67,7 +48,9 @@ def _bodies(table: Table) -> str:
     for place, group in enumerate(table.groups):
         parts.append('<tbody class="ruled">\n' if place else "<tbody>\n")
         if group.label:
-            parts.append(f'<tr><th class="group" colspan="{len(table.columns)}" scope="rowgroup">{escape(group.label)}</th></tr>\n')
+            parts.append(
+                f'<tr><th class="group" colspan="{len(table.columns)}" scope="rowgroup">{escape(group.label)}</th></tr>\n'
+            )
         parts.extend(_row(row, table.columns) for row in group.rows)
         parts.append("</tbody>\n")
     return "".join(parts)

@@ -15,7 +15,8 @@ SYMBOLS = {
     "–": "--", "—": "---", "‘": "`", "’": "'", "“": "``", "”": "''", "…": r"\dots{}", "±": r"$\pm$", "×": r"$\times$",
     "≥": r"$\geq$", "≤": r"$\leq$", "→": r"$\rightarrow$", "·": r"$\cdot$", "−": r"$-$", "†": r"$\dagger$", "‡": r"$\ddagger$",
     "¶": r"\P{}", "§": r"\S{}", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,", "ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}",
-    "ø": r"\o{}", "Ø": r"\O{}", "å": r"\aa{}", "Å": r"\AA{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}",
+    "ø": r"\o{}", "Ø": r"\O{}", "å": r"\aa{}", "Å": r"\AA{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ł": r"\l{}", "Ł": r"\L{}",
+    "ı": r"\i{}",
 }  # fmt: skip
 ACCENTS = {
     "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0304": "=", "\u0306": "u", "\u0307": ".", "\u0308": '"',
@@ -32,15 +33,21 @@ def escape(text: str) -> str:
     that the standard fonts lack is named by its code (`U+1F34C`)."""
     plain = unicodedata.normalize("NFC", text)
     # two hyphens or two quotes in a row would be joined into one sign
-    return "".join(_letter(letter) + ("{}" if letter in "-'," and plain[place + 1 : place + 2] == letter else "")
-                   for place, letter in enumerate(plain))
+    return "".join(
+        _letter(letter) + ("{}" if letter in "-'," and plain[place + 1 : place + 2] == letter else "")
+        for place, letter in enumerate(plain)
+    )
 
 
 def render(table: Table) -> str:
     """The table as a `table*` float with caption, label and notes."""
     shape = "".join(ALIGN[column.align] for column in table.columns)
     notes = "".join(f"{escape(line)}\\\\\n" for line in table.legend())
-    footer = f"\\par\\smallskip\n\\begin{{minipage}}{{\\textwidth}}\\raggedright\\scriptsize\n{notes}\\end{{minipage}}\n" if notes else ""
+    footer = (
+        f"\\par\\smallskip\n\\begin{{minipage}}{{\\textwidth}}\\raggedright\\scriptsize\n{notes}\\end{{minipage}}\n"
+        if notes
+        else ""
+    )
     return (
         f"% needs \\usepackage{{booktabs}}\n\\begin{{table*}}[t]\n\\centering\n\\caption{{{escape(table.title)}}}\n"
         f"\\label{{tab:{_label(table.name)}}}\n\\scriptsize\n\\setlength{{\\tabcolsep}}{{2.5pt}}\n"

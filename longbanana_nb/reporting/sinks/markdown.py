@@ -16,7 +16,9 @@ def escape(text: str) -> str:
     """Foreign text as Markdown text: HTML becomes entities, markup is escaped, lines are joined, addresses do not link."""
     line = escape_html(" ".join(text.split()) if text.strip() else "").replace("&#x27;", "'").replace("&quot;", '"')
     line = MARKUP.sub(r"\\\1", line)
-    line = ADDRESS.sub(lambda match: (match[1] or match[3] or "") + "".join(f"&#{ord(sign)};" for sign in match[2] or match[4] or match[5]), line)
+    line = ADDRESS.sub(
+        lambda match: (match[1] or match[3] or "") + "".join(f"&#{ord(sign)};" for sign in match[2] or match[4] or match[5]), line
+    )
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^(-|=)", r"\\\1", line))
 
 
