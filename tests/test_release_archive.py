@@ -229,3 +229,38 @@ def test_a_killed_fetch_is_cleaned_up_by_the_next(tmp_path: Path, good: Members)
     assert names(tmp_path / "to") == [".tiny.fetch"]
     fetch_release("tiny", to=tmp_path / "to", source=archive)
     assert names(tmp_path / "to") == ["tiny"]
+
+
+def test_an_interruption_leaves_nothing(tmp_path: Path, good: Members) -> None:
+    archive = publish(tmp_path / "published", compress(plain_tar(good)))
+
+    def interrupt(line: str) -> None:
+        assert names(tmp_path / "to") == [".tiny.fetch"], line
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fetch_release("tiny", to=tmp_path / "to", source=archive, say=interrupt)
+    assert names(tmp_path / "to") == []
+
+
+def test_a_target_that_is_no_folder_is_said_plainly(tmp_path: Path, good: Members) -> None:
+    archive = publish(tmp_path / "published", compress(plain_tar(good)))
+    (tmp_path / "to").write_text("a file")
+    with pytest.raises(DataError, match="Choose another folder"):
+        fetch_release("tiny", to=tmp_path / "to", source=archive)
+    assert (tmp_path / "to").read_text() == "a file"
+
+
+def test_a_full_disk_is_said_plainly_and_leaves_nothing(tmp_path: Path, good: Members) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(small)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("a size-limited mount needs privileges")
+    try:
+        archive = publish(tmp_path / "published", compress(plain_tar([*good, member("tiny/zeros", bytes(400_000))])))
+        with pytest.raises(DataError, match="No space left"):
+            fetch_release("tiny", to=small, source=archive)
+        assert names(small) == []
+    finally:
+        subprocess.run(["umount", str(small)], check=True)

@@ -8,7 +8,6 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.names import nearest
 from longbanana_nb.paths import project_root
 from longbanana_nb.release.contract import Case, CheckKey, Unit
 from longbanana_nb.release.findings import Findings, Place, shown
@@ -128,7 +127,7 @@ def _lines(
             continue
         first_lines[key] = place.where
         if key not in known:
-            near = nearest(check_id, [check for case, check in known if case == case_id])
+            near = findings.hint(check_id, (check for case, check in known if case == case_id))
             fix = f"Did you mean {near!r}?" if near else "Correct the ids, or the check if that has a fault."
             found = f"check {shown(check_id)} of case {shown(case_id)}"
             findings.fault(place, "unknown_check", found, "a check that exists", fix)
@@ -138,7 +137,7 @@ def _lines(
 def _known_keys(record: dict[str, Any], keys: tuple[str, ...], place: Place, findings: Findings) -> None:
     for key in record:
         if key not in keys:
-            near = nearest(key, keys)
+            near = findings.hint(key, keys)
             fix = f"Did you mean {near!r}?" if near else "Remove it."
             findings.fault(place, "unknown_key", f"the key {shown(key)}", f"only {', '.join(keys)}", fix)
 

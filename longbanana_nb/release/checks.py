@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from longbanana_nb.names import nearest
 from longbanana_nb.release.contract import Case, Check, CheckKey
 from longbanana_nb.release.findings import Findings, Place, shown
 from longbanana_nb.release.options import Words, read_options
@@ -55,7 +54,7 @@ def _check(
     before = len(findings.errors)
     case = cases.get(key[0])
     if key[0] and case is None:
-        near = nearest(key[0], cases)
+        near = findings.hint(key[0], cases)
         fix = f"Did you mean {near!r}?" if near else "Correct the id, or its task if that has a fault."
         findings.fault(place, "unknown_case", f"case_id {shown(key[0])}", "a case of the tasks", fix)
     category = category_of(record, place, findings)
@@ -91,7 +90,7 @@ def _binding(record: dict[str, Any], case: Case | None, place: Place, findings: 
     if case is not None:
         known = {reference.id for reference in case.inputs}
         for unknown in (part for part in dict.fromkeys(ids) if part not in known):
-            near = nearest(unknown, known)
+            near = findings.hint(unknown, known)
             fix = f"Did you mean {near!r}?" if near else "Bind a reference of the case, or its background."
             findings.fault(place, "unknown_reference", f"bound reference {shown(unknown)}", "a reference of the case", fix)
     return tuple(ids)

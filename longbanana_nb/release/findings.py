@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from longbanana_nb.errors import DataError, Fault
+from longbanana_nb.names import nearest
+
+_HINTS = 100
 
 
 @dataclass(slots=True)
@@ -21,6 +25,10 @@ class Findings:
     def warn(self, place: Place, code: str, found: str, expected: str, fix: str) -> None:
         """Record something that people should know, and that stops nothing."""
         self.warnings.append(Fault(place.where, code, found, expected, fix, place.case_id, place.id))
+
+    def hint(self, word: str, known: Iterable[str]) -> str | None:
+        """The known word most like `word`; after the first hundred faults no more are looked for, since that is slow."""
+        return nearest(word, known) if len(self.errors) < _HINTS else None
 
     def raise_faults(self, message: str) -> None:
         """Raise DataError with every fault, if there is any."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.names import case_folder, nearest
+from longbanana_nb.names import case_folder
 from longbanana_nb.release import taxonomy
 from longbanana_nb.release.contract import Case, Reference
 from longbanana_nb.release.findings import Findings, Place, shown
@@ -126,7 +126,7 @@ def category_of(record: dict[str, Any], place: Place, findings: Findings) -> str
     category = text_of(record, "category", place, findings)
     if category is None or category in taxonomy.CATEGORIES:
         return category
-    near = nearest(category.upper(), taxonomy.CATEGORIES)
+    near = findings.hint(category.upper(), taxonomy.CATEGORIES)
     fix = f"Did you mean {near}?" if near else "Correct it."
     findings.fault(place, "category", shown(category), f"one of {', '.join(taxonomy.CATEGORIES)}", fix)
     return None
