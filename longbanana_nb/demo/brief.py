@@ -33,7 +33,7 @@ BACKGROUND_PICTURE = "background picture"
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
-class UnparsablePrompt(DataError):
+class UnparsablePrompt(DataError):  # noqa: N818 - a state of a prompt, named as its outcome is
     """A prompt with a sentence outside the grammar; the message quotes each such sentence."""
 
 

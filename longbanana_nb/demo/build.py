@@ -17,13 +17,16 @@ from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.files import canonical_json, read_json, sha256_file
 from longbanana_nb.paths import data_folder
 from longbanana_nb.release import write_release
+from longbanana_nb.runs.pool import each
+from longbanana_nb.runs.worker import Failure
 from longbanana_nb.taxonomy import CATEGORIES
-from longbanana_nb.runs.pool import Failure, each
 
 NAME = "demo_v1"
 LICENSE = "MIT"
 RECIPE_VERSION = "demo-cases-1"
-CANARY = "LONGBANANA DEMO RELEASE. Benchmark content: keep it out of training corpora. canary 6f1d0c52-7e0b-4d0e-9a35-2f4b8c1e7d90"
+CANARY = (
+    "LONGBANANA DEMO RELEASE. Benchmark content: keep it out of training corpora. canary 6f1d0c52-7e0b-4d0e-9a35-2f4b8c1e7d90"
+)
 
 
 def build_demo(folder: str | Path, *, cases_per_category: int = 3, seed: int = 1) -> Path:
@@ -48,10 +51,10 @@ def build_demo(folder: str | Path, *, cases_per_category: int = 3, seed: int = 1
     fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.building-"))
     try:
         _write(fresh, cases_per_category, seed, recipe)
-        os.chmod(fresh, 0o755)
+        fresh.chmod(0o777 & ~_umask())
         if target.exists():
             shutil.rmtree(target)
-        os.rename(fresh, target)
+        fresh.rename(target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target / "manifest.json"
@@ -60,7 +63,10 @@ def build_demo(folder: str | Path, *, cases_per_category: int = 3, seed: int = 1
 def _write(root: Path, cases_per_category: int, seed: int, recipe: str) -> None:
     wanted = [(category, number, seed) for category in CATEGORIES for number in range(1, cases_per_category + 1)]
     tasks: list[dict[str, Any]] = []
-    graphs, checks, units, probes = [], [], [], []
+    graphs: list[dict[str, Any]] = []
+    checks: list[dict[str, Any]] = []
+    units: list[dict[str, Any]] = []
+    probes: list[dict[str, Any]] = []
     identity = hashlib.sha256(canonical_json([recipe, PROFILE, CANARY]))
     for case in _made(wanted):
         tasks.append(_task(root, case))
@@ -100,7 +106,7 @@ def _made(wanted: list[tuple[str, int, int]]) -> Iterable[MadeCase]:
     made: dict[tuple[str, int, int], MadeCase] = {}
     for job, result in each(_make, wanted, workers=min(os.cpu_count() or 1, 8), label="demo release"):
         if isinstance(result, Failure):
-            raise RuntimeError(f"demo case {job[0].lower()}_{job[1]:02d}: {result}")
+            raise RuntimeError(f"demo case {job[0].lower()}_{job[1]:02d}: {result}")  # noqa: TRY004 - a failed job, not a wrong type
         made[job] = result
     return [made[one] for one in wanted]
 
@@ -139,8 +145,20 @@ def _recipe(cases_per_category: int, seed: int) -> str:
 def _code_version() -> str:
     """Hash of this package's own text: a change of how cases are made makes another release."""
     here = Path(__file__).parent
-    names = ("assets", "brief", "casework", "colours", "exemplars", "kinds", "layout_plan", "modes", "obligations", "phrases", "plot")
-    names = (*names, "projection", "recipes", "render", "shots")
+    names = [
+        "assets",
+        "brief",
+        "casework",
+        "colours",
+        "exemplars",
+        "kinds",
+        "layout_plan",
+        "modes",
+        "obligations",
+        "phrases",
+        "plot",
+    ]
+    names += ["projection", "recipes", "render", "shots"]
     digest = hashlib.sha256()
     for name in names:
         digest.update((here / f"{name}.py").read_bytes().replace(b"\r\n", b"\n"))
@@ -169,3 +187,9 @@ def _require_replaceable(target: Path) -> None:
         return
     fault = Fault(str(target), "folder", "a file, or a folder with other contents", "a free name", "Choose another folder.")
     raise CallError("The demo release cannot be built there.", [fault])
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

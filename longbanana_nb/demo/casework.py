@@ -71,7 +71,7 @@ def _fill(plot: Plot, source: str) -> None:
             more_misleading(plot, member)
         turns += 1
     while len(plot.photos) < REFERENCES:
-        lettered = plot.rng.random() < 0.2 and len(plot._words) > 2
+        lettered = plot.rng.random() < 0.2 and len(plot.words) > 2
         stray = Seen(None, plot.new_kind(lettered=lettered), plot.colour(), plot.new_word() if lettered else None)
         pair = [Seen(None, plot.new_kind(), plot.colour(stray.colour))] if plot.rng.random() < 0.25 else []
         plot.photos.append(Photo("stray", [stray, *pair]))
@@ -141,8 +141,10 @@ def _graph(plot: Plot, brief: Brief, references: list[dict[str, Any]], case_id: 
 
 def _constraints(plot: Plot, brief: Brief, ids: list[str]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for region in brief.regions:
-        found.append({"kind": "region", "node": ids[region.thing], "within": list(REGIONS[region.words]), "words": region.words})
+    found += [
+        {"kind": "region", "node": ids[region.thing], "within": list(REGIONS[region.words]), "words": region.words}
+        for region in brief.regions
+    ]
     found += [{"kind": "order", "nodes": [ids[place] for place in one.things], "along": one.along} for one in brief.orders]
     found.append({"kind": "palette", "colour": plot.backdrop, "share": PALETTE_SHARE})
     many = [member for member in plot.members if member.count > 1]

@@ -40,7 +40,7 @@ class Exemplars:
 
     def is_alone(self, node: Node) -> bool:
         """Whether no other required node has the same kind."""
-        return sum(other["kind"] == node["kind"] for other in self.required) == 1
+        return bool(sum(other["kind"] == node["kind"] for other in self.required) == 1)
 
     # -- entities ------------------------------------------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ class Exemplars:
     # -- what must not be there ----------------------------------------------------------------------------------------------
 
     def distinction(self, node: Node) -> dict[str, Any]:
-        """The looks by which a hard negative is told from all that is wanted: its lettering where that differs, else its colour."""
+        """The looks by which a hard negative is told apart: its lettering where that differs, else its colour."""
         if node.get("differs_in") == "text" and node.get("text"):
             return {"text": node["text"]}
         if node.get("colour"):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from longbanana_nb.errors import DataError, Fault
-from longbanana_nb.taxonomy import CATEGORIES
 from longbanana_nb.release.probes import AXES, COLOURS, RELATIONS
+from longbanana_nb.taxonomy import CATEGORIES
 
 SCHEMA = "lb.graph.v1"
 CONSTRAINTS: Mapping[str, tuple[str, ...]] = {
@@ -88,11 +88,13 @@ class _Walk:
             yield from self._known(f"{at} {end}", edge.get(end), required=True)
 
     def _constraint(self, one: Mapping[str, Any]) -> Iterable[Fault]:
-        at, kind = f"constraint {one.get('id')}", one.get("kind")
+        at, kind = f"constraint {one.get('id')}", str(one.get("kind"))
         if kind not in CONSTRAINTS:
             yield self._fault(at, f"kind {kind!r}", f"one of {', '.join(CONSTRAINTS)}")
             return
-        yield from (self._fault(at, f"no {key!r}", f"a {kind} constraint with {key}") for key in CONSTRAINTS[kind] if key not in one)
+        yield from (
+            self._fault(at, f"no {key!r}", f"a {kind} constraint with {key}") for key in CONSTRAINTS[kind] if key not in one
+        )
         named = one.get("nodes", []) if kind == "order" else [one["node"]] if "node" in one else []
         for name in named if isinstance(named, list) else []:
             yield from self._known(at, name, required=True)
@@ -101,7 +103,9 @@ class _Walk:
         if kind == "region" and not _is_box(one.get("within")):
             yield self._fault(at, f"within {one.get('within')!r}", "[x0, y0, x1, y1] within 0..1")
         if kind == "palette" and (one.get("colour") not in COLOURS or not _is_share(one.get("share"))):
-            yield self._fault(at, f"{one.get('colour')!r} on {one.get('share')!r}", "a colour name and a share above 0, at most 1")
+            yield self._fault(
+                at, f"{one.get('colour')!r} on {one.get('share')!r}", "a colour name and a share above 0, at most 1"
+            )
 
     def _known(self, at: str, name: object, *, required: bool = False) -> Iterable[Fault]:
         node = self.nodes.get(str(name))

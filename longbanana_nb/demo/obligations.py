@@ -56,7 +56,12 @@ def _node(node: Mapping[str, Any], looks: Exemplars) -> Iterator[Obligation]:
     if node.get("count", 1) > 1 or looks.is_alone(node):
         number = node.get("count", 1)
         yield Obligation(
-            *(unit, CONTENT, "positive", f"Does the picture show exactly {NUMBERS[number] if number < 13 else number} of this: {name}?"),
+            *(
+                unit,
+                CONTENT,
+                "positive",
+                f"Does the picture show exactly {NUMBERS[number] if number < 13 else number} of this: {name}?",
+            ),
             _counting(node),
             *(f"exactly {number} can be counted.", "another number can be counted."),
             *({"count": entity, "equals": number}, bound),
@@ -103,7 +108,9 @@ def _absent(node: Mapping[str, Any], looks: Exemplars) -> Obligation:
     """A hard negative must not be shown; a wrong lettering decides where it is what differs."""
     wanted = looks.nodes[node["against"]]
     looked = looks.distinction(node)
-    name = f'{node["kind"]} lettered "{node["text"]}"' if "text" in looked else f"{node.get('colour') or ''} {node['kind']}".strip()
+    name = (
+        f'{node["kind"]} lettered "{node["text"]}"' if "text" in looked else f"{node.get('colour') or ''} {node['kind']}".strip()
+    )
     return Obligation(
         *(node["id"], CONTENT, "negative", f"Is the picture free of {looks.a_or_an(name)}?"),
         f"It looks like what is wanted ({looks.called(wanted)}) but is the wrong one.",
@@ -189,7 +196,12 @@ def _total(one: Mapping[str, Any], looks: Exemplars) -> list[Obligation]:
     probe = {"all": [{"count": looks.entity(node), "equals": node.get("count", 1)} for node in nodes]}
     return [
         Obligation(
-            *(one["id"], GLOBAL, "positive", f"Are there {one['equals']} of these in all, each kind in its right number: {names}?"),
+            *(
+                one["id"],
+                GLOBAL,
+                "positive",
+                f"Are there {one['equals']} of these in all, each kind in its right number: {names}?",
+            ),
             "Each kind must have the number that the instruction and the references give, so that the total is right too.",
             *("every number is right.", "a number is wrong."),
             *(probe, bound),

@@ -29,7 +29,7 @@ TALLY = 'pictures marked "TRAY" show together'
 NOUN = r"[a-z][a-z-]*(?: [a-z][a-z-]*)?"
 TEXT = r'"(?P<text>[A-Z0-9]{1,12})"'
 PHRASE = re.compile(
-    rf'(?:the )?(?:(?P<number>{"|".join(NUMBERS[2:])}) )?(?:(?P<colour>{"|".join(COLOURS)}) )?(?P<noun>{NOUN}?)'
+    rf"(?:the )?(?:(?P<number>{'|'.join(NUMBERS[2:])}) )?(?:(?P<colour>{'|'.join(COLOURS)}) )?(?P<noun>{NOUN}?)"
     rf'(?: lettered {TEXT})?(?: pictured beside the (?P<beside>{NOUN}?))?(?: as it was on "(?P<day>DAY [0-9]+)")?'
     r"(?: in the colour of (?P<source>the .+))?"
 )

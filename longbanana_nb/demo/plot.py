@@ -23,10 +23,52 @@ NEAR: dict[str, frozenset[str]] = {
     "pink": frozenset({"purple", "red"}),
 }
 """Colours too close to tell apart under a little coloured light; an object never stands before a backdrop near its own colour."""
-WORDS = (
-    "NORA KITO MIRA LUX BELLE JUNO TARIK OMEN PIXEL ZEBU VITA HUGO FERN ASTER COMET DELTA EMBER GUSTO HAZEL IVORY JAZZ KODA LYRIC MAPLE "
-    "NEXUS ORBIT PEARL QUILL RUMBA SAGE TULLE UMBRA VELVET WALTZ XENON YUCCA ZINC ALPEN BRISK CHIMP DUSK FJORD GLYPH HYMN"
-).split()
+WORDS = [
+    "NORA",
+    "KITO",
+    "MIRA",
+    "LUX",
+    "BELLE",
+    "JUNO",
+    "TARIK",
+    "OMEN",
+    "PIXEL",
+    "ZEBU",
+    "VITA",
+    "HUGO",
+    "FERN",
+    "ASTER",
+    "COMET",
+    "DELTA",
+    "EMBER",
+    "GUSTO",
+    "HAZEL",
+    "IVORY",
+    "JAZZ",
+    "KODA",
+    "LYRIC",
+    "MAPLE",
+    "NEXUS",
+    "ORBIT",
+    "PEARL",
+    "QUILL",
+    "RUMBA",
+    "SAGE",
+    "TULLE",
+    "UMBRA",
+    "VELVET",
+    "WALTZ",
+    "XENON",
+    "YUCCA",
+    "ZINC",
+    "ALPEN",
+    "BRISK",
+    "CHIMP",
+    "DUSK",
+    "FJORD",
+    "GLYPH",
+    "HYMN",
+]
 CELLS = tuple((column, row) for row in range(3) for column in range(4))
 
 
@@ -75,19 +117,20 @@ class Plot:
         self.wrong: list[dict[str, Any]] = []
         self.photos: list[Photo] = []
         names = sorted(kinds())
-        self._kinds = [names[place] for place in rng.permutation(len(names))]
-        self._words = [WORDS[place] for place in rng.permutation(len(WORDS))]
+        self._kinds: list[str] = [names[place] for place in rng.permutation(len(names))]
+        self.words: list[str] = [WORDS[place] for place in rng.permutation(len(WORDS))]
 
     # -- choices -------------------------------------------------------------------------------------------------------------
 
     def new_kind(self, *, lettered: bool = False) -> str:
         """A kind not used before in this case."""
-        place = next(n for n, name in enumerate(self._kinds) if not lettered or kinds()[name].label)
-        return self._kinds.pop(place)
+        name = next(name for name in self._kinds if not lettered or kinds()[name].label)
+        self._kinds.remove(name)
+        return name
 
     def new_word(self) -> str:
         """A lettering not used before in this case."""
-        return self._words.pop()
+        return self.words.pop()
 
     def colour(self, *avoid: str) -> str:
         """A colour that stands out from the final backdrop, is none of `avoid`, and near none of them."""

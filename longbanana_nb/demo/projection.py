@@ -33,8 +33,9 @@ def project(graph: Mapping[str, Any], profile: str = PROFILE) -> Projection:
         profile: the rules to project by; there is one, and a later one will have another name.
 
     Returns:
-        For each required node: presence, number, colour and lettering where they are set, likeness where the prompt does not say the
-        looks; for each node with `against`: its absence; for each edge and constraint: whether it holds, and its negative side.
+        For each required node: presence, number, colour and lettering where they are set, and likeness where the prompt does
+        not say the looks; for each node with `against`: its absence; for each edge and constraint: whether it holds, with its
+        negative side.
 
     Raises:
         CallError: for an unknown profile.
@@ -43,7 +44,9 @@ def project(graph: Mapping[str, Any], profile: str = PROFILE) -> Projection:
     if profile != PROFILE:
         raise CallError(f"Projection profile: found {profile!r}; expected {PROFILE!r}. Use that name.")
     require_graph(graph)
-    checks, units, probes = [], [], []
+    checks: list[dict[str, Any]] = []
+    units: list[dict[str, Any]] = []
+    probes: list[dict[str, Any]] = []
     for number, one in enumerate(obligations(graph), start=1):
         key = {"case_id": graph["case_id"], "check_id": f"c{number:02d}"}
         checks.append({**key, "category": graph["category"], **_check(one)})

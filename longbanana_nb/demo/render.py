@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from longbanana_nb.demo.assets import bold, sprite, sticker
+from longbanana_nb.demo.assets import sprite, sticker
 from longbanana_nb.demo.colours import COLOURS
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ def photograph(shot: Shot) -> Picture:
     from PIL import Image
 
     canvas = Image.fromarray(_backdrop(shot))
-    boxes = []
-    for one in shot.objects:
-        boxes.append(_place(canvas, one, shot.light))
+    boxes = tuple(_place(canvas, one, shot.light) for one in shot.objects)
     if shot.card:
         _palette_card(canvas, shot.card)
     if any(part != 1.0 for part in shot.tint):
@@ -84,7 +82,7 @@ def photograph(shot: Shot) -> Picture:
         _paper_tag(canvas, shot.tag)
     stream = io.BytesIO()
     canvas.convert("RGB").save(stream, "JPEG", quality=QUALITY, subsampling=0)
-    return Picture(stream.getvalue(), tuple(boxes))
+    return Picture(stream.getvalue(), boxes)
 
 
 def wall_and_floor(backdrop: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
@@ -129,9 +127,13 @@ def _pattern(name: str, x: Floats, y: Floats) -> Floats:
     import numpy as np
 
     if name == "stripes":
-        return np.float32(3.0) * np.sin(np.float32(2 * np.pi * 14) * x)
+        stripes: Floats = np.float32(3.0) * np.sin(np.float32(2 * np.pi * 14) * x)
+        return stripes
     if name == "linen":
-        return np.float32(1.6) * (np.sin(np.float32(2 * np.pi * 48) * x[:1]) + np.sin(np.float32(2 * np.pi * 48) * y[:, :1]))
+        linen: Floats = np.float32(1.6) * (
+            np.sin(np.float32(2 * np.pi * 48) * x[:1]) + np.sin(np.float32(2 * np.pi * 48) * y[:, :1])
+        )
+        return linen
     if name == "arch":
         away = np.hypot((x - 0.5) / 0.40, np.minimum(y - 0.44, 0) / 0.40)
         soft: Floats = np.float32(9.0) * np.clip((1 - away) / 0.06, 0, 1)
@@ -141,18 +143,32 @@ def _pattern(name: str, x: Floats, y: Floats) -> Floats:
 
 def _place(canvas: Image.Image, one: Placed, light: float) -> Box:
     """Paste an object with its contact shadow; returns its box without the shadow."""
-    from PIL import Image
-
-    cut = sprite(one.kind, one.colour, one.text)
-    scale = one.size * SIZE / max(cut.size)
-    cut = cut.resize((max(1, round(cut.width * scale)), max(1, round(cut.height * scale))), Image.Resampling.LANCZOS)
-    if one.angle:
-        cut = cut.rotate(one.angle, Image.Resampling.BICUBIC, expand=True)
-        cut = cut.crop(cut.getchannel("A").point([255 if level > 16 else 0 for level in range(256)]).getbbox())
+    cut = _sized_and_turned(sprite(one.kind, one.colour, one.text), one.size * SIZE, one.angle)
     left, top = round(one.x * SIZE - cut.width / 2), round(one.y * SIZE - cut.height / 2)
     _shadow(canvas, cut, (left, top), light)
     canvas.paste(cut, (left, top), cut)
     return (left / SIZE, top / SIZE, (left + cut.width) / SIZE, (top + cut.height) / SIZE)
+
+
+def _sized_and_turned(cut: Image.Image, longest: float, angle: float) -> Image.Image:
+    """A cut-out whose longer side is `longest` pixels, then turned counter-clockwise by `angle` degrees and trimmed."""
+    import cv2
+    import numpy as np
+    from PIL import Image
+
+    scale = longest / max(cut.size)
+    size = max(1, round(cut.width * scale)), max(1, round(cut.height * scale))
+    blended = np.asarray(cut.convert("RGBa"))
+    blended = cv2.resize(blended, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    blended[..., :3] = np.minimum(blended[..., :3], blended[..., 3:])
+    side = int(np.hypot(*size)) + 4
+    turn = cv2.getRotationMatrix2D((size[0] / 2, size[1] / 2), angle, 1.0)
+    turn[0, 2] += (side - size[0]) / 2
+    turn[1, 2] += (side - size[1]) / 2
+    blended = cv2.warpAffine(blended, turn, (side, side), flags=cv2.INTER_LINEAR)
+    x, y, width, height = cv2.boundingRect((blended[..., 3] > 16).astype(np.uint8))
+    kept = np.ascontiguousarray(blended[y : y + height, x : x + width])
+    return Image.frombytes("RGBa", (width, height), kept.tobytes()).convert("RGBA")
 
 
 def _shadow(canvas: Image.Image, cut: Image.Image, corner: tuple[int, int], light: float) -> None:
