@@ -38,7 +38,7 @@ def test_handles_say_only_what_tells_things_apart() -> None:
 
 
 def test_a_prompt_written_by_hand_is_read() -> None:
-    brief = parse('Compose one square picture: a nook. Show three red boots.\n Show the bell.  Make the backdrop teal.')
+    brief = parse("Compose one square picture: a nook. Show three red boots.\n Show the bell.  Make the backdrop teal.")
     assert brief == Brief("a nook", (Thing("boot", "red", count=3), Thing("bell")), backdrop="teal")
 
 
@@ -62,7 +62,9 @@ def test_two_things_that_cannot_be_told_apart_are_not_rendered() -> None:
         render(Brief("x", (Thing("bell", "red"), Thing("bell", "red"))))
 
 
-@pytest.mark.parametrize("prompt", ["", "A teapot, please", "Compose one square picture: x. Show the teapots.", "Show one teapot."])
+@pytest.mark.parametrize(
+    "prompt", ["", "A teapot, please", "Compose one square picture: x. Show the teapots.", "Show one teapot."]
+)
 def test_what_is_not_a_prompt_is_refused(prompt: str) -> None:
     with pytest.raises(UnparsablePrompt):
         parse(prompt)
