@@ -30,7 +30,7 @@ LOADING = re.compile(
     r"""|(?:src|href)\s*=\s*["']?\s*(?:javascript|file|vbscript):|url\(\s*["']?(?!["']?data:|["']?#)|@import""",
     re.IGNORECASE,
 )
-TAG = re.compile(r"<[a-zA-Z/!][^>]*>|<style[^>]*>.*?</style>", re.DOTALL)
+TAG = re.compile(r"<style[^>]*>.*?</style>|<[a-zA-Z/!][^>]*>", re.DOTALL)
 
 
 def require_self_contained(text: str, where: str) -> str:

@@ -73,7 +73,7 @@ def _scatter(part: SubFigure, pairs: pd.DataFrame, facts: RunFacts) -> None:
         label = wrapped(labels[system.name], 24) if coloured else None
         marker = MARKERS[competitors.index(system.name)] if coloured else "."
         colour = colours.get(system.name, QUIET if system.is_floor else LIFTED[0])
-        dots = {"marker": marker, "markersize": 3.6 if coloured else 5, "markeredgewidth": 0, "linestyle": "none"}
+        dots: dict[str, Any] = {"marker": marker, "markersize": 3.6 if coloured else 5, "markeredgewidth": 0, "linestyle": "none"}
         axes.plot(points["label_other"], points["label"], color=colour, alpha=0.8, label=label, zorder=2 + place, **dots)
     if not colours and competitors:
         axes.plot([], [], marker=".", linestyle="none", color=LIFTED[0], label="systems")

@@ -32,6 +32,7 @@ def figure_bytes(figure: Figure, kind: str, *, alt: str = "", outlines: bool = F
     """The figure as `pdf`, `svg` or `png` bytes; `outlines` draws an SVG's letters as shapes, for readers without the font."""
     import matplotlib as mpl
 
+    fix_layout(figure)
     stream = io.BytesIO()
     with paper_style(), mpl.rc_context({"svg.fonttype": "path" if outlines else "none"}):
         figure.savefig(stream, format=kind, dpi=dpi, metadata=_metadata(kind, alt))
@@ -44,6 +45,22 @@ def fix_layout(figure: Figure) -> None:
         with paper_style():
             figure.draw_without_rendering()
         figure.set_layout_engine("none")
+        _round_places(figure)
+
+
+def _round_places(figure: Figure) -> None:
+    """Round what the layout's solver found: its last bits differ from run to run, and SVG names of clip boxes are made of them."""
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import SubFigure
+    from matplotlib.transforms import Bbox
+
+    for part in figure.findobj(SubFigure):
+        if isinstance(part, SubFigure):
+            part.bbox_relative.set_points(np.round(part.bbox_relative.get_points(), 6))
+    for axes in figure.findobj(Axes):
+        if isinstance(axes, Axes):
+            axes.set_position(Bbox(np.round(axes.get_position(original=True).get_points(), 6)))
 
 
 def _metadata(kind: str, alt: str) -> dict[str, Any]:
