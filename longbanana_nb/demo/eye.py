@@ -161,7 +161,9 @@ def _thing(rgb: Bytes, small: Bytes, blob: Blob, backdrop: Floats) -> Seen:
     if named.overlap > 0.8:
         opacity = known.outline(named.kind, named.turn, size)
     else:
-        opacity = cv2.GaussianBlur(cv2.resize(blob.mask.astype(np.float32) / 255, size, interpolation=cv2.INTER_LINEAR), (0, 0), 1.0)
+        opacity = cv2.GaussianBlur(
+            cv2.resize(blob.mask.astype(np.float32) / 255, size, interpolation=cv2.INTER_LINEAR), (0, 0), 1.0
+        )
     rgba = freed(crop, np.asarray(opacity, np.float32), behind)
     box = (area[0] / FULL, area[1] / FULL, area[2] / FULL, area[3] / FULL)
     clearness = named.likeness * min(1.0, named.overlap / 0.9)

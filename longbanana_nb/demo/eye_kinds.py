@@ -98,7 +98,9 @@ class KindLibrary:
         if part is None:
             return None
         opacity = cv2.resize(self.cutouts[kind][..., 3], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
-        colour = turned_plane(cv2.resize(np.rint(part * 255).astype(np.uint8), (SMALL, SMALL), interpolation=cv2.INTER_AREA), turn)
+        colour = turned_plane(
+            cv2.resize(np.rint(part * 255).astype(np.uint8), (SMALL, SMALL), interpolation=cv2.INTER_AREA), turn
+        )
         window = _solid_window(turned_plane(opacity, turn))
         return np.asarray(cv2.resize(colour[window], size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255.0, np.float32)
 

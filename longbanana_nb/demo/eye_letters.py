@@ -17,6 +17,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 GLYPH = (16, 24)
 HEIGHT = 56
 LEAST_LIKENESS = 0.62
+NARROW = 0.42
 ALIKE = str.maketrans("01258", "OIZSB")
 
 
@@ -61,7 +62,9 @@ def read_sticker(rgba: Bytes, turn: float, place: tuple[float, float, float, flo
     wide, high = (width * cos - height * sin) / spread, (height * cos - width * sin) / spread
     size = (max(8, round(wide * scale)), max(8, round(high * scale)))
     matrix[:, 2] += np.array([size[0] / 2 - middle[0], size[1] / 2 - middle[1]])
-    upright = cv2.warpAffine(np.ascontiguousarray(rgba[..., :3]), matrix, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    upright = cv2.warpAffine(
+        np.ascontiguousarray(rgba[..., :3]), matrix, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    )
     x0, y0, x1, y1 = place
     left, right = round(x0 * size[0]), round(x1 * size[0])
     top, bottom = round(y0 * size[1]), round(y1 * size[1])
@@ -126,6 +129,8 @@ def _words(grey: Bytes) -> tuple[str, float]:
 
 
 def _letter(glyph: Floats, aspect: float) -> tuple[str, float]:
+    if aspect < NARROW:
+        return "I", 0.9  # a bar that fills its box has no inside to compare
     vectors, aspects = _templates()
     flat = _normal(glyph)
     likeness = vectors @ flat - 0.35 * np.abs(np.log(aspects / max(aspect, 0.05)))

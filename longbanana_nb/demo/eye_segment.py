@@ -79,7 +79,9 @@ def _fit_rim(terms: Floats, values: Floats, rim: NDArray[np.intp]) -> tuple[Floa
 
 
 def _solved(terms: Floats, values: Floats) -> Floats:
-    return np.asarray(np.linalg.solve(terms.T @ terms + 1e-2 * np.eye(terms.shape[1], dtype=np.float32), terms.T @ values), np.float32)
+    return np.asarray(
+        np.linalg.solve(terms.T @ terms + 1e-2 * np.eye(terms.shape[1], dtype=np.float32), terms.T @ values), np.float32
+    )
 
 
 def things_in(rgb: NDArray[np.uint8]) -> tuple[list[Blob], Floats]:
@@ -103,7 +105,7 @@ def _solid(lab: Floats, backdrop: Floats) -> Mask:
     distance = np.linalg.norm(apart, axis=2)
     edges = _edges(lab)
     shade = _is_shade(lab, backdrop)
-    seen = ((distance > DIFFERENT) & ~shade) | (edges > EDGE) | ((apart[..., 0] > 5.0))
+    seen = ((distance > DIFFERENT) & ~shade) | (edges > EDGE) | (apart[..., 0] > 5.0)
     mask = np.where(seen, np.uint8(255), np.uint8(0))
     mask = cv2.morphologyEx(mask, cv2.MORPH_CLOSE, np.ones((3, 3), np.uint8))
     contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)

@@ -174,9 +174,7 @@ def _settle(
     offsets[key], roots[key] = offsets[parent] + step, roots[parent]
 
 
-def _descend(
-    layout: Layout, bodies: list[_Body], owner: dict[str, int], rng: np.random.Generator
-) -> tuple[Array, float]:
+def _descend(layout: Layout, bodies: list[_Body], owner: dict[str, int], rng: np.random.Generator) -> tuple[Array, float]:
     """Gradient descent on hinge penalties from many starts at once; returns the best start's centres (bodies x 2) and loss."""
     low = np.array([body.low for body in bodies])
     high = np.array([body.high for body in bodies])

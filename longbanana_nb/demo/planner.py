@@ -102,7 +102,9 @@ def planner_agent(choice: ModelChoice) -> PlannerAgent:
         CallError: for another id, or any parameter.
     """
     if choice.id != PLANNER_VERSION:
-        raise CallError(f"agent model id: found {choice.id!r}; expected {PLANNER_VERSION!r}, the only one of provider 'embedded'.")
+        raise CallError(
+            f"agent model id: found {choice.id!r}; expected {PLANNER_VERSION!r}, the only one of provider 'embedded'."
+        )
     if choice.params:
         raise CallError(f"agent model params: found {', '.join(sorted(choice.params))}; expected none. Remove them.")
     return PlannerAgent()

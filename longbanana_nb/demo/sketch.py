@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-
 from longbanana_nb.demo import brief
 from longbanana_nb.demo.eye import EYE_VERSION, Eye, Percept
 from longbanana_nb.demo.sketch_brief import commission_of

@@ -25,7 +25,12 @@ def commission_of(brief: Brief) -> Commission:
 
 def key_of(thing: Thing) -> str:
     """What is said of a thing, in a few words; names its wish in the transcript and in the picture's layers."""
-    said = [thing.colour, thing.kind, f'"{thing.text}"' if thing.text else None, f"beside {thing.beside}" if thing.beside else None]
+    said = [
+        thing.colour,
+        thing.kind,
+        f'"{thing.text}"' if thing.text else None,
+        f"beside {thing.beside}" if thing.beside else None,
+    ]
     said += [f"on {thing.day}" if thing.day else None, "coloured like " + thing.colour_of.kind if thing.colour_of else None]
     return " ".join(word for word in said if word)
 

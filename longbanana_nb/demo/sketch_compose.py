@@ -33,7 +33,9 @@ class Drawing:
     donors: dict[str, str] = field(default_factory=dict)
 
 
-def compose(commission: Commission, given: Sequence[Percept], background: Percept | None, carried: Drawing, dice: Dice) -> Drawing:
+def compose(
+    commission: Commission, given: Sequence[Percept], background: Percept | None, carried: Drawing, dice: Dice
+) -> Drawing:
     """The next drawing: the carried one, with what the given pictures add, errors included.
 
     Args:
@@ -93,7 +95,9 @@ def _adopt(commission: Commission, layers: Sequence[Layer]) -> None:
             layer.wish = wish.key
 
 
-def _fulfil(wish: Wish, seen: Sequence[Sight], slots: tuple[Box, ...], drawing: Drawing, dice: Dice, commission: Commission) -> None:
+def _fulfil(
+    wish: Wish, seen: Sequence[Sight], slots: tuple[Box, ...], drawing: Drawing, dice: Dice, commission: Commission
+) -> None:
     """Add or mend what one wish asks for, as far as the given pictures allow."""
     right = [sight for sight in seen if meets(wish, sight)]
     have = [layer for layer in drawing.layers if layer.wish == wish.key]

@@ -36,20 +36,11 @@ class Rates:
 
 STRENGTHS: Mapping[str, Rates] = MappingProxyType(
     {
-        "weak": Rates(
-            omit=0.17, miscount=0.34, swap=0.15, misletter=0.30, distract=0.085, slip=0.20, backdrop=0.22, melt=0.09, forget=0.085,
-            lookalike=0.62,
-        ),
-        "medium": Rates(
-            omit=0.09, miscount=0.20, swap=0.08, misletter=0.16, distract=0.042, slip=0.11, backdrop=0.11, melt=0.045, forget=0.042,
-            lookalike=0.38,
-        ),
-        "strong": Rates(
-            omit=0.035, miscount=0.09, swap=0.03, misletter=0.06, distract=0.014, slip=0.045, backdrop=0.04, melt=0.015, forget=0.014,
-            lookalike=0.17,
-        ),
+        "weak": Rates(0.20, 0.42, 0.20, 0.36, 0.13, 0.28, 0.28, 0.11, 0.13, 0.75),
+        "medium": Rates(0.12, 0.24, 0.11, 0.22, 0.075, 0.15, 0.16, 0.06, 0.075, 0.55),
+        "strong": Rates(0.04, 0.10, 0.04, 0.08, 0.025, 0.055, 0.05, 0.018, 0.025, 0.25),
     }
-)  # fmt: skip
+)
 """Base rates by strength; `docs/demo.md` prints this table and a test holds it to this one."""
 
 IMAGES_FREE, PER_IMAGE = 3, 0.07

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from longbanana_nb.generation.scenes import place
 from longbanana_nb.demo.kinds import kinds
+from longbanana_nb.generation.scenes import place
 from longbanana_nb.judging.looks import Entity, Lettering, NoScene, Sighting, Unanswerable
 from longbanana_nb.vision.layout import area, centre, iou, share_inside
 
