@@ -98,10 +98,15 @@ def match(sighting: Sighting, entity: Entity) -> float:
     """How far a sighting is the entity itself, 0 to 1: the least of kind, colour and lettering, as far as it names them."""
     values = [sighting.score]
     if entity.colour is not None:
-        values.append(sighting.colour_score)
+        values.append(shows(sighting, entity.colour))
     if entity.text is not None:
         values.append(_lettered(sighting, entity.text))
     return min(values)
+
+
+def shows(sighting: Sighting, colour: str) -> float:
+    """How far a sighting shows a named colour, 0 to 1: its own colour as surely as it is known, another by half of the doubt."""
+    return sighting.colour_score if sighting.colour == colour else (1.0 - sighting.colour_score) / 2
 
 
 def _lettered(sighting: Sighting, text: str) -> float:
@@ -174,9 +179,8 @@ def _text(leaf: p.Text, look: Look) -> _Found:
 
 
 def _colour(leaf: p.Colour, look: Look) -> _Found:
-    asked = replace(leaf.entity, colour=leaf.is_)
     lettered = replace(leaf.entity, colour=None)
-    found = [(s.colour_score, s) for s in look.find(asked) if match(s, lettered) >= MATCHING]
+    found = [(shows(s, leaf.is_), s) for s in look.find(lettered) if match(s, lettered) >= MATCHING]
     if not found:
         return _Found(0.0, seen="not found")
     return _best(sorted(found, key=lambda pair: -pair[0]))
