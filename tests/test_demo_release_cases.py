@@ -33,7 +33,7 @@ def test_a_case_is_full_and_hard(category: str) -> None:
     assert len(roles) == len(case.pictures) == 32
     assert roles.count("hard_negative") >= 6 and roles.count("evidence") >= 8
     assert render(parse(case.prompt)) == case.prompt
-    assert sum(node["count"] for node in case.graph["nodes"] if node["required"]) <= 15
+    assert sum(node["count"] for node in case.graph["nodes"] if node["required"]) <= 12
     made = project(case.graph)
     assert 40 <= len(made.checks) <= 60
     assert {unit["polarity"] for unit in made.units} == {"positive", "negative"}

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from longbanana_nb.demo.brief import Thing
 from longbanana_nb.demo.plot import Member, Photo, Plot, Seen
 
+MOST_COUNTED = 8
+"""Once so many instances are asked for, further numbers are small, so that a picture holds twelve at most."""
+
 
 def by_colour(plot: Plot) -> None:
     """The prompt says the colour; the same kind is pictured in other colours too."""
@@ -68,6 +71,8 @@ def by_tally(plot: Plot) -> None:
     """The number is the sum over the pictures tagged TRAY; an untagged picture of another colour does not count."""
     kind = plot.new_kind()
     parts = [int(part) for part in plot.rng.integers(1, 3, size=2)]
+    if plot.instances() + sum(parts) > MOST_COUNTED:
+        parts = [1, 1]
     member = plot.require(kind, Thing(kind, count=None), "tally", plot.colour(), count=sum(parts))
     for part in parts:
         plot.show(member, mark="TRAY", copies=part)
@@ -78,6 +83,8 @@ def several(plot: Plot) -> None:
     """The prompt says number and colour; one picture shows the look, another misleads."""
     kind, colour = plot.new_kind(), plot.colour()
     count = int(plot.rng.integers(2, 4))
+    if plot.instances() >= MOST_COUNTED // 2:
+        count = 2
     member = plot.require(kind, Thing(kind, colour=colour, count=count), "colour", colour, count=count)
     plot.show(member)
     plot.mislead(member, colour=plot.unused_colour(kind))

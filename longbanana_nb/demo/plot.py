@@ -177,6 +177,10 @@ class Plot:
             objects.append(Seen(None, beside, self.colour(colour)))
         self.photos.append(Photo("hard_negative", objects, mark))
 
+    def instances(self) -> int:
+        """How many single objects must be shown so far."""
+        return sum(member.count for member in self.members)
+
     def colours_of(self, kind: str) -> list[str]:
         """Every colour in which a kind is wanted or has misled already."""
         wanted = [member.colour for member in self.members if member.kind == kind]
