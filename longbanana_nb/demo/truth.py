@@ -1,4 +1,4 @@
-"""The truth about a candidate whose scene is known: what it shows, worked out from where its pixels came from; no pixel is looked at."""
+"""The truth about a candidate whose scene is known: what it shows, worked out from where its pixels came from."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class SceneLook:
     def find(self, entity: Entity) -> list[Sighting]:
         """Every thing of the exemplar's kind, most like the exemplar and most visible first.
 
-        `score` is the visible share of its surface, less what it has drifted; `likeness` says how much it looks like the exemplar:
+        `score` is the visible share of its surface, less what it has drifted; `likeness` says how much it is like the exemplar:
         1 for the same kind, colour and lettering, `OTHER_LOOKS` for the same kind with other looks, less drift.
         """
         exemplar = self._case.exemplar(entity.reference_id, entity.box)
@@ -175,3 +175,8 @@ def _box(values: Sequence[float]) -> Box:
 
 def _holds(box: Box, point: tuple[float, float]) -> bool:
     return box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
+
+
+def scene_look(scene: Mapping[str, Any], graph: Mapping[str, Any], ids: Mapping[str, str]) -> SceneLook:
+    """The look at one candidate: its scene, the graph of its case, and the ids of the case's pictures by the hash of their bytes."""
+    return SceneLook(scene, CaseTruth.of(graph, ids))
