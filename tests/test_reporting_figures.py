@@ -1,5 +1,6 @@
 """Figures: the same bytes twice, embedded fonts, labels that neither overlap nor lack glyphs, gaps shown as gaps."""
 
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -93,7 +94,7 @@ def test_long_labels_do_not_overlap():
     axes = figure.axes[0]
     boxes = [tick.get_window_extent() for tick in axes.get_yticklabels()]
     assert len(boxes) == 16
-    assert all(low.y1 <= high.y0 + 1 for high, low in zip(boxes, boxes[1:], strict=False))
+    assert all(low.y1 <= high.y0 + 1 for high, low in itertools.pairwise(boxes))
     assert min(box.x0 for box in boxes) >= 0
 
 

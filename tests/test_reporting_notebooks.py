@@ -38,8 +38,8 @@ def notebook(tmp_path):
 
 def test_declared_types_and_defaults_are_read_without_running_anything(notebook):
     assert {p.name: (p.declared, p.default) for p in declared_parameters(notebook).values()} == {
-        "run_dir": ("str", "x"), "limit": ("int", 3), "ratio": ("float", 0.5), "flag": ("bool", False), "names": ("list[str]", []),
-        "note": ("str | None", None),
+        "run_dir": ("str", "x"), "limit": ("int", 3), "ratio": ("float", 0.5), "flag": ("bool", False), 
+        "names": ("list[str]", []), "note": ("str | None", None),
     }  # fmt: skip
 
 
@@ -132,6 +132,6 @@ def test_a_killed_kernel_is_said_plainly(tmp_path):
 
 def test_a_declared_file_that_is_missing_is_a_failure(tmp_path):
     source = write(tmp_path / "n.ipynb", "x = 1")
-    with pytest.raises(DataError, match="absent.csv"):
+    with pytest.raises(DataError, match=r"absent\.csv"):
         run_notebook(source, {}, tmp_path / "out.ipynb", expect_files=[tmp_path / "absent.csv"], quiet=True)
     assert (tmp_path / "out.ipynb").is_file()

@@ -1,4 +1,4 @@
-"""Pages: foreign HTML is made harmless, nothing loads from elsewhere, the report shows the key table first and is the same twice."""
+"""Pages: foreign HTML is made harmless, nothing loads from elsewhere, the report starts with the key table and is the same twice."""
 
 import hashlib
 import re
@@ -21,10 +21,12 @@ KEY = "sk-ant-REDACTED-" + "Zq9" * 10
 @pytest.mark.parametrize(
     "foreign",
     [
-        "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", '<a href="javascript:alert(1)">x</a>', "<svg onload=alert(1)>",
+        "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", '<a href="javascript:alert(1)">x</a>',
+        "<svg onload=alert(1)>",
         '<iframe src="//e.example"></iframe>', '<img src="http://e.example/a.png">', "<style>@import 'http://e.example'</style>",
         '<p style="background:url(http://e.example)">x</p>', '<form action="/x"><input></form>', "<b onclick=alert(1)>b</b>",
-        '<a href="//e.example">x</a>', '<img src="data:text/html;base64,AAAA">', "<scr<script>ipt>alert(1)</script>", "<!-- <script> -->",
+        '<a href="//e.example">x</a>', '<img src="data:text/html;base64,AAAA">', "<scr<script>ipt>alert(1)</script>",
+        "<!-- <script> -->",
         '<math><mtext></table><img src=x onerror=alert(1)>',
     ],
 )  # fmt: skip

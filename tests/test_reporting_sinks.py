@@ -18,9 +18,13 @@ from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
 from longbanana_nb.reporting.tables import main_table
 
 NASTY = [
-    "nano_banana_2", "P@70%", "a & b", "$x$", "#1", "{curly}", "~tilde^", "back\\slash", "=1+1", "+cmd|' /C calc'!A0", "-2", "@SUM(A1)",
-    "<script>alert(1)</script>", '"quoted" <img src=x onerror=alert(1)>', "a|b", "*bold* _it_ `code` [x](http://e.example)", "line\nbreak",
-    "香蕉", "🍌", "Ünïcödé ñ ş", "[75.1, 80.2]", "* star", "\u202egnp.exe", "--option ''", "1) list", "\x07bell", "– — “q” … ± ≥", "007", "1e5", "NA",
+    "nano_banana_2", "P@70%", "a & b", "$x$", "#1", "{curly}", "~tilde^", "back\\slash", "=1+1",
+    "+cmd|' /C calc'!A0", "-2", "@SUM(A1)",
+    "<script>alert(1)</script>", '"quoted" <img src=x onerror=alert(1)>', "a|b", "*bold* _it_ `code` [x](http://e.example)",
+    "line\nbreak",
+    "香蕉", "🍌", "Ünïcödé ñ ş", "[75.1, 80.2]", "* star", "\u202egnp.exe",
+    "--option ''", "1) list", "\x07bell", "– — “q” … ± ≥",
+    "007", "1e5", "NA",
 ]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def fix_layout(figure: Figure) -> None:
 
 
 def _round_places(figure: Figure) -> None:
-    """Round what the layout's solver found: its last bits differ from run to run, and SVG names of clip boxes are made of them."""
+    """Round what the layout's solver found: its last bits differ from run to run, and SVG names clip boxes by them."""
     import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
