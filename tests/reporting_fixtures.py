@@ -147,7 +147,7 @@ def grid(run: RunFacts, cases_per_category: int = 2, checks: int = 20, error: fl
                     (judge.name, system.name, f"{code.lower()}_{number:02}", code, 0, 0, f"k{check:02}", DIMENSIONS[check % 3],
                      "negative" if check % 4 == 0 else "positive", "valid", seen, None, "0" * 64)
                 )  # fmt: skip
-    columns = ["judge", "system", "case_id", "category", "sample", "judge_sample", "check_id", "dimension", "polarity", "state", "label", "invalid",
+    columns = ["judge", "system", "case_id", "category", "sample", "judge_sample", "check_id", "dimension", "polarity", "state", "label", "invalid",  # noqa: E501
                "candidate_sha256"]  # fmt: skip
     frame = pd.DataFrame(rows, columns=columns)
     return frame.astype({"label": "Int64"})
@@ -161,9 +161,9 @@ def judged_run(
     release = _release(folder / "release", cases_per_category, checks, prompt)
     run = create_run(folder / "run", release)
     specs = [
-        parse_system({"name": "fp-one", "harness": {"kind": "fp-direct"}, "backend": {"provider": "sketch", "id": "sketch-strong"}}),
+        parse_system({"name": "fp-one", "harness": {"kind": "fp-direct"}, "backend": {"provider": "sketch", "id": "sketch-strong"}}),  # noqa: E501
         parse_system({"name": "native-one", "harness": {"kind": "native"}, "workflow": "minimal",
-                      "agent_model": {"provider": "embedded", "id": "planner"}, "backend": {"provider": "sketch", "id": "sketch-strong"}}),
+                      "agent_model": {"provider": "embedded", "id": "planner"}, "backend": {"provider": "sketch", "id": "sketch-strong"}}),  # noqa: E501
         floor_system("blank"), floor_system("collage"),
     ]  # fmt: skip
     for spec in specs:
@@ -229,7 +229,7 @@ def _save(run: Run, system: str, case_id: str, colour: tuple[int, int, int] | No
     image = _png(colour) if colour else None
     described = ImageFacts("image.png", sha256_bytes(image), "0" * 64, len(image), "png", 64, 64) if image else None
     record = Record(
-        system=system, system_sha256=run.systems[system].sha256, case_id=case_id, sample=0, outcome="image" if image else "blocked",
+        system=system, system_sha256=run.systems[system].sha256, case_id=case_id, sample=0, outcome="image" if image else "blocked",  # noqa: E501
         image=described, reason=None if image else Reason("safety", "backend", "refused"),
     )  # fmt: skip
     run.candidate(system, case_id).save(record, image)

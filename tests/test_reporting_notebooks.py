@@ -38,7 +38,7 @@ def notebook(tmp_path):
 
 def test_declared_types_and_defaults_are_read_without_running_anything(notebook):
     assert {p.name: (p.declared, p.default) for p in declared_parameters(notebook).values()} == {
-        "run_dir": ("str", "x"), "limit": ("int", 3), "ratio": ("float", 0.5), "flag": ("bool", False), 
+        "run_dir": ("str", "x"), "limit": ("int", 3), "ratio": ("float", 0.5), "flag": ("bool", False),
         "names": ("list[str]", []), "note": ("str | None", None),
     }  # fmt: skip
 

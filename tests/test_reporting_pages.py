@@ -1,4 +1,4 @@
-"""Pages: foreign HTML is made harmless, nothing loads from elsewhere, the report starts with the key table and is the same twice."""
+"""Pages: foreign HTML is made harmless, nothing loads, the report starts with the key table and is the same twice."""
 
 import hashlib
 import re
