@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import cv2
 import numpy as np
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab, paint
 
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
+Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
+Floats = NDArray[Any]  # float32
 
 PAINT_REACH = 0.42
 """Hues within this angle (radians) of a seen colour are repainted."""
@@ -54,7 +55,7 @@ def colour_shares(rgb: Bytes, weight: Floats) -> dict[str, float]:
     return {name: float((amount * (nearest == n)).sum()) / total for n, name in enumerate(apart)}
 
 
-def _distance(lab: NDArray[np.float64], angle: NDArray[np.float64], name: str) -> NDArray[np.float64]:
+def _distance(lab: NDArray[Any], angle: NDArray[Any], name: str) -> NDArray[Any]:
     """Distance to a named colour: mostly hue, a little lightness (red and pink, orange and yellow)."""
     lightness, _, hue = anchor_lch(name)
     turn = np.abs(np.angle(np.exp(1j * (angle - hue))))

@@ -6,6 +6,7 @@ import io
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -20,8 +21,8 @@ from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.files import sha256_bytes
 
 EYE_VERSION = "eye-1"
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
+Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
+Floats = NDArray[Any]  # float32
 Box = tuple[float, float, float, float]
 
 FULL = 512
@@ -50,7 +51,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Percept:
-    """What one picture shows. `marks` are tags such as "DAY 3" or "TRAY"; `card` is the colour of a palette card, if it is one."""
+    """What one picture shows: `marks` are tags such as "DAY 3" or "TRAY"; `card` is a palette card's colour, or None."""
 
     sha256: str
     width: int
@@ -184,7 +185,7 @@ def _colour(rgba: Bytes, kind: str, turn: float) -> str | None:
     return best if shares[best] > LEAST_COLOURED else None
 
 
-def colour_name(rgb: NDArray[np.floating] | NDArray[np.uint8]) -> str | None:
+def colour_name(rgb: NDArray[Any] | NDArray[Any]) -> str | None:
     """The nearest of the eight named colours by hue, or None for a colour too grey to have one."""
     lab = oklab(np.asarray(rgb, np.float64) / 255.0)
     if float(np.hypot(lab[1], lab[2])) < 0.03:

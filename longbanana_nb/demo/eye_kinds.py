@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Bytes = NDArray[np.uint8]
+Floats = NDArray[Any]  # float32
+Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
 
 GRID = 32
 TURNS = tuple(range(-16, 17, 4))
@@ -23,7 +24,7 @@ SMALL, FIT = 96, 64
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A kind the eye believes in: likeness (0 to 1), turn in degrees, overlap of outlines (0 to 1), and its lead over the next kind."""
+    """A kind the eye believes in: likeness (0 to 1), turn (degrees), overlap of outlines (0 to 1), lead over the next."""
 
     kind: str
     likeness: float
@@ -167,8 +168,8 @@ def signature(rgb: Bytes, mask: Bytes) -> Floats:
     method = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
     opacity = cv2.resize(mask.astype(np.float32) / 255.0, size, interpolation=method)
     grey = cv2.resize(cv2.cvtColor(np.ascontiguousarray(rgb), cv2.COLOR_RGB2GRAY).astype(np.float32), size, interpolation=method)
-    outline = np.zeros((GRID, GRID), np.float32)
-    shading = np.zeros((GRID, GRID), np.float32)
+    outline: Floats = np.zeros((GRID, GRID), np.float32)
+    shading: Floats = np.zeros((GRID, GRID), np.float32)
     top, left = (GRID - size[1]) // 2, (GRID - size[0]) // 2
     window = (slice(top, top + size[1]), slice(left, left + size[0]))
     outline[window] = opacity

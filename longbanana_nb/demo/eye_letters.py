@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
+Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
+Floats = NDArray[Any]  # float32
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 GLYPH = (16, 24)
@@ -32,7 +33,7 @@ class Label:
 
 
 def same_word(a: str, b: str) -> bool:
-    """Whether two readings are one word, letters that look like digits taken as equal (O and 0, I and 1, Z and 2, S and 5, B and 8)."""
+    """Whether two readings are one word, look-alike digits taken as letters (0 as O, 1 as I, 2 as Z, 5 as S, 8 as B)."""
     return a.replace(" ", "").translate(ALIKE) == b.replace(" ", "").translate(ALIKE)
 
 
@@ -43,15 +44,12 @@ def read_labels(rgb: Bytes) -> list[Label]:
     closed = cv2.morphologyEx(white, cv2.MORPH_CLOSE, np.ones((7, 7), np.uint8))
     closed = cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
     contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-    labels = []
-    for contour in contours:
-        if cv2.contourArea(contour) >= 220 and (label := _read_one(rgb, contour)) is not None:
-            labels.append(label)
-    return sorted(labels, key=lambda label: -label.likeness)
+    read = [_read_one(rgb, contour) for contour in contours if cv2.contourArea(contour) >= 220]
+    return sorted([label for label in read if label is not None], key=lambda label: -label.likeness)
 
 
 def read_sticker(rgba: Bytes, turn: float, place: tuple[float, float, float, float]) -> Label | None:
-    """The sticker of a cut-out that was turned by `turn` degrees, where its kind has room for one (`place`: of the upright cut-out)."""
+    """The sticker of a cut-out turned by `turn` degrees, where its kind has room for one (`place`: of the upright cut-out)."""
     height, width = rgba.shape[:2]
     scale = 2.0 if max(height, width) < 320 else 1.0
     middle = (width / 2, height / 2)
@@ -82,7 +80,7 @@ def read_sticker(rgba: Bytes, turn: float, place: tuple[float, float, float, flo
     return Label(text.replace(" ", ""), likeness, box, turn)
 
 
-def _read_one(rgb: Bytes, contour: NDArray[np.int32]) -> Label | None:
+def _read_one(rgb: Bytes, contour: NDArray[Any]) -> Label | None:
     centre, (wide, high), angle = cv2.minAreaRect(contour)
     if wide < high:
         wide, high, angle = high, wide, angle + 90

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Mask = NDArray[np.uint8]
+Floats = NDArray[Any]  # float32
+Mask = NDArray[Any]  # uint8, 0 or 255
 
 WORK = 256
 """Edge length, in pixels, of the picture that is segmented; whatever came in is scaled to it."""
@@ -84,7 +85,7 @@ def _solved(terms: Floats, values: Floats) -> Floats:
     )
 
 
-def things_in(rgb: NDArray[np.uint8]) -> tuple[list[Blob], Floats]:
+def things_in(rgb: NDArray[Any]) -> tuple[list[Blob], Floats]:
     """Everything that stands out from the backdrop of a WORK x WORK picture, largest first, and the backdrop in CIELAB."""
     lab = cv2.cvtColor(rgb.astype(np.float32) / 255.0, cv2.COLOR_RGB2LAB)
     backdrop = backdrop_of(lab)

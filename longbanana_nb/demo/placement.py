@@ -6,6 +6,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,7 +134,8 @@ def _bodies(layout: Layout, side: float) -> tuple[list[_Body], dict[str, int]]:
     roots: dict[str, str] = {}
     for piece in layout.pieces:
         _settle(piece.key, parents, sizes, offsets, roots)
-    bodies, owner = [], {}
+    bodies: list[_Body] = []
+    owner: dict[str, int] = {}
     for root in dict.fromkeys(roots[piece.key] for piece in layout.pieces):
         members = [key for key in sizes if roots[key] == root]
         low = np.min([offsets[key] - sizes[key] / 2 for key in members], axis=0)
@@ -214,7 +216,7 @@ def _linear_terms(layout: Layout, bodies: list[_Body], owner: dict[str, int]) ->
         terms.append((2.0, axis, owner[first], owner[second], shift, apart))
     for axis, keys in layout.orders:
         present = [key for key in keys if key in owner]
-        for first, second in zip(present, present[1:], strict=False):
+        for first, second in pairwise(present):
             shift = offset(second, axis) - offset(first, axis)
             terms.append((2.0, axis, owner[first], owner[second], shift, 0.11))
     for key, words in layout.regions:
@@ -233,7 +235,7 @@ def _penalty(centres: Array, low: Array, high: Array, terms: list[Term]) -> tupl
     half = (high - low) / 2
     delta = middle[:, :, None] - middle[:, None]
     depth = (half[:, None] + half[None]) + GAP - np.abs(delta)
-    both = (depth > 0).all(axis=-1)
+    both = np.asarray((depth > 0).all(axis=-1), np.bool_)
     both[:, np.arange(len(low)), np.arange(len(low))] = False
     shallow = depth[..., 0] <= depth[..., 1]
     push = np.stack([np.where(both & shallow, depth[..., 0], 0), np.where(both & ~shallow, depth[..., 1], 0)], axis=-1)

@@ -73,7 +73,7 @@ class PlannerAgent:
         return ToolCall(GENERATE, {"prompt": turn.prompt, "references": list(chosen), "keep_current": stage > 0}, thought)
 
     def _planned(self, turn: Turn) -> Plan:
-        """Choose references for the brief; where the prompt is outside the grammar, the first ones that fit, and the model decides."""
+        """Choose references for the brief; for a prompt outside the grammar the first ones, and the model decides."""
         capacity = turn.capabilities.references_per_call
         try:
             commission = commission_of(brief.parse(turn.prompt))

@@ -1,4 +1,4 @@
-"""The embedded image model `sketch`: composes real pixels of the references it is given, from the prompt, and errs at known rates."""
+"""The embedded image model `sketch`: composes real pixels of the given references from the prompt, and errs at known rates."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class SketchBackend:
         return Capabilities(IMAGES_PER_CALL, ("jpeg", "png", "webp"), (SIDE,), seed=True, simulated=True, version=version)
 
     def draw(self, request: ImageRequest) -> ImageResult:
-        """Draw one picture, or say why not: "too_many_references", "unparsable_prompt", "unreadable_image", "unsupported_size"."""
+        """Draw one picture, or say why not: too_many_references, unparsable_prompt, unreadable_image, unsupported_size."""
         if len(request.images) > IMAGES_PER_CALL:
             return _refused("too_many_references", f"{len(request.images)} images; at most {IMAGES_PER_CALL} in one call")
         if request.size != SIDE:

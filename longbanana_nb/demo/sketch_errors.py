@@ -19,7 +19,7 @@ class Rates:
     object takes another object's colour. `misletter`: a label is written with one letter wrong. `distract`: something seen
     and not asked for is let in (per given image). `slip`: an object stands elsewhere, so that a demand on its place is lost.
     `backdrop`: the backdrop takes another colour. `melt`: an object is drawn beyond recognition. `forget`: an object of the
-    carried picture is lost. `lookalike`: where only a look-alike is given (other colour or lettering), it is taken for the object.
+    carried picture is lost. `lookalike`: where only a look-alike is given (other colour or lettering), it is taken for the thing.
     """
 
     omit: float

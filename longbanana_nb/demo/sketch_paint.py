@@ -1,4 +1,4 @@
-"""How the sketch puts a picture together: a studio backdrop, soft shadows, cut-outs laid over one another, and what stays visible."""
+"""How the sketch puts a picture together: a studio backdrop, soft shadows, cut-outs over one another, what stays visible."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import cv2
 import numpy as np
@@ -15,8 +16,8 @@ from longbanana_nb.demo.colours import anchor_lch, srgb
 from longbanana_nb.demo.eye_kinds import turned
 from longbanana_nb.demo.eye_letters import Label
 
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
+Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
+Floats = NDArray[Any]  # float32
 Box = tuple[float, float, float, float]
 
 PLAIN = (0.90, 0.006, 1.3)
