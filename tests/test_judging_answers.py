@@ -11,6 +11,10 @@ KITE = {"name": "kite", "exemplar": {"reference_id": "ref_02", "box": [0.1, 0.1,
 GONE = {"name": "gone", "exemplar": {"reference_id": "ref_99", "box": [0.1, 0.1, 0.9, 0.9]}}
 
 
+def shown(entity, colour):
+    return float(entity.colour in (None, colour))
+
+
 class Desk:
     """A look at a desk with two red mugs, one lettered NORA, on the left, and a blue kite on the right."""
 
@@ -19,8 +23,8 @@ class Desk:
     def find(self, entity):
         if entity.reference_id == "ref_01":
             return [
-                Sighting((0.1, 0.4, 0.3, 0.6), 0.9, "red", 1.0, ("NORA",), 0.9),
-                Sighting((0.1, 0.7, 0.3, 0.9), 0.8, "red", 1.0, (), 0.2),
+                Sighting((0.1, 0.4, 0.3, 0.6), 0.9, "red", shown(entity, "red"), ("NORA",), 0.9),
+                Sighting((0.1, 0.7, 0.3, 0.9), 0.8, "red", shown(entity, "red"), (), 0.2),
             ]
         if entity.reference_id == "ref_02":
             return [Sighting((0.6, 0.4, 0.8, 0.6), 0.5, "blue", 1.0, (), 0.5)]

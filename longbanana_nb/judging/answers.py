@@ -98,15 +98,10 @@ def match(sighting: Sighting, entity: Entity) -> float:
     """How far a sighting is the entity itself, 0 to 1: the least of kind, colour and lettering, as far as it names them."""
     values = [sighting.score]
     if entity.colour is not None:
-        values.append(shows(sighting, entity.colour))
+        values.append(sighting.colour_score)
     if entity.text is not None:
         values.append(_lettered(sighting, entity.text))
     return min(values)
-
-
-def shows(sighting: Sighting, colour: str) -> float:
-    """How far a sighting shows a named colour, 0 to 1: its own colour as surely as it is known, another by half of the doubt."""
-    return sighting.colour_score if sighting.colour == colour else (1.0 - sighting.colour_score) / 2
 
 
 def _lettered(sighting: Sighting, text: str) -> float:
@@ -180,7 +175,7 @@ def _text(leaf: p.Text, look: Look) -> _Found:
 
 def _colour(leaf: p.Colour, look: Look) -> _Found:
     lettered = replace(leaf.entity, colour=None)
-    found = [(shows(s, leaf.is_), s) for s in look.find(lettered) if match(s, lettered) >= MATCHING]
+    found = [(s.colour_score, s) for s in look.find(replace(lettered, colour=leaf.is_)) if match(s, lettered) >= MATCHING]
     if not found:
         return _Found(0.0, seen="not found")
     return _best(sorted(found, key=lambda pair: -pair[0]))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from longbanana_nb.judging import texts
 from longbanana_nb.judging.looks import Box, Entity, Unanswerable
 from longbanana_nb.release import probes as p
-from longbanana_nb.vision import colour, kinds
+from longbanana_nb.vision import colour, kinds, lettering, seeing
 from longbanana_nb.vision.cutout import Cutout, cut_out
 from longbanana_nb.vision.decoding import decode
 from longbanana_nb.vision.finding import Finder
@@ -21,6 +21,7 @@ from longbanana_nb.vision.finding import Finder
 Key = tuple[str, Box]
 Mask = npt.NDArray[np.bool_]
 CACHED_CASES = 2
+NAMED_ALIKE = 0.40  # shape likeness from which an equal name settles that two exemplars are one kind
 
 
 @dataclass(slots=True)
@@ -31,6 +32,25 @@ class Exemplar:
     kind: int = -1
     colours: set[str] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    typical: float = 0.0  # mean shape likeness to its kind
+    own_text: str | None = None  # as read from its label; None until it is read
+
+    @property
+    def colour(self) -> str | None:
+        """Its colour: as stated, else the main hue of its painted part."""
+        if len(self.colours) == 1:
+            return next(iter(self.colours))
+        return seeing.colour_of(self.cutout.pixels, painted_part(self))[0]
+
+    @property
+    def text(self) -> str:
+        """Its lettering: as stated, else as read from its label, once; \"\" where it has none."""
+        if len(self.texts) == 1:
+            return next(iter(self.texts))
+        if self.own_text is None:
+            self.own_text = _read_own(self.cutout)
+        return self.own_text
 
 
 @dataclass(slots=True)
@@ -81,30 +101,52 @@ def exemplars(probes: Iterable[p.Probe], read: Callable[[str], bytes | None]) ->
             continue
         known[key] = Exemplar(cutout, -1, *looks)
     members = list(known.values())
-    for exemplar, number in zip(members, kinds.group([one.cutout for one in members]), strict=True):
+    likeness = _with_names(kinds.shape_likeness([one.cutout for one in members]), members)
+    for exemplar, number in zip(members, kinds.group(likeness), strict=True):
         exemplar.kind = number
+    for n, exemplar in enumerate(members):
+        others = [m for m, other in enumerate(members) if other.kind == exemplar.kind]
+        exemplar.typical = float(likeness[n, others].mean())
     made = [_kind([one for one in members if one.kind == n]) for n in range(1 + max((m.kind for m in members), default=-1))]
     return Exemplars(known, missing, made, Finder([kind.cutout for kind in made]))
 
 
-def _stated(probes: Iterable[p.Probe]) -> dict[Key, tuple[set[str], set[str]]]:
-    """Every exemplar with the colours and letterings that entities naming it ask for."""
-    stated: dict[Key, tuple[set[str], set[str]]] = {}
+def _stated(probes: Iterable[p.Probe]) -> dict[Key, tuple[set[str], set[str], set[str]]]:
+    """Every exemplar with the colours, letterings and names that entities naming it ask for."""
+    stated: dict[Key, tuple[set[str], set[str], set[str]]] = {}
     for probe in probes:
         for entity in p.entities(probe):
-            colours, words = stated.setdefault((entity.reference_id, entity.box), (set(), set()))
+            colours, words, names = stated.setdefault((entity.reference_id, entity.box), (set(), set(), set()))
+            names.add(entity.name)
             if entity.colour:
                 colours.add(entity.colour)
             if entity.text:
                 words.add(texts.normal(entity.text))
         for leaf in p.leaves(probe):
             if isinstance(leaf, p.SameAs):
-                stated.setdefault((leaf.reference_id, leaf.box), (set(), set()))
+                stated.setdefault((leaf.reference_id, leaf.box), (set(), set(), set()))[2].add(leaf.entity.name)
     return stated
 
 
+def _read_own(cutout: Cutout) -> str:
+    if not cutout.sticker.any():
+        return ""
+    ys, xs = np.nonzero(cutout.sticker)
+    patch = cutout.pixels[ys.min() : ys.max() + 1, xs.min() : xs.max() + 1]
+    return lettering.read_labels([cv2.resize(patch, None, fx=3, fy=3, interpolation=cv2.INTER_CUBIC)])[0][0]
+
+
+def _with_names(likeness: npt.NDArray[np.float32], members: list[Exemplar]) -> npt.NDArray[np.float32]:
+    """Shape likeness where exemplars that probes call by one name count as one kind unless their shapes clearly differ."""
+    for i, one in enumerate(members):
+        for j, other in enumerate(members):
+            if one.names & other.names and likeness[i, j] > NAMED_ALIKE:
+                likeness[i, j] = max(likeness[i, j], 0.9)
+    return likeness
+
+
 def _kind(members: list[Exemplar]) -> Kind:
-    plain = sorted(members, key=lambda one: (bool(one.cutout.sticker.any()), -one.cutout.sharpness))
+    plain = sorted(members, key=lambda one: 0.03 * bool(one.cutout.sticker.any()) - one.typical)
     first = plain[0].cutout
     labels = [_label_box(one.cutout, first) for one in members if one.cutout.sticker.any()]
     label = None if not labels else tuple(float(v) for v in np.median(np.array(labels), axis=0))

@@ -26,7 +26,7 @@ class Sighting:
         box: fractions of the upright picture.
         score: how surely it is of that kind, 0 to 1 (the probe bounds of `present` apply).
         colour: the name of its main colour, None if it has none.
-        colour_score: how surely it has that colour, 0 to 1.
+        colour_score: how far it shows the entity's colour, 0 to 1; 1 where the entity names none.
         texts: what is lettered on it, upper case.
         likeness: how far it looks like the entity's exemplar in shape, colour and lettering, 0 to 1.
         text_confidence: how surely the lettering was read, 0 to 1.

@@ -65,7 +65,9 @@ class PixelLook:
     def find(self, entity: Entity) -> list[Sighting]:
         """All instances of the exemplar's kind, best first."""
         exemplar = self._known.of(entity)
-        found = [self._sighting(n, pose, exemplar) for n, pose in enumerate(self.poses) if pose.kind == exemplar.kind]
+        found = [
+            self._sighting(n, pose, exemplar, entity.colour) for n, pose in enumerate(self.poses) if pose.kind == exemplar.kind
+        ]
         return sorted(found, key=lambda sighting: (-sighting.likeness, -sighting.score))
 
     def lettering(self, box: Box | None) -> list[Lettering]:
@@ -83,14 +85,15 @@ class PixelLook:
     def _readings(self) -> list[Reading]:
         return lettering.read_picture(self._pixels)
 
-    def _sighting(self, n: int, pose: Pose, exemplar: Exemplar) -> Sighting:
+    def _sighting(self, n: int, pose: Pose, exemplar: Exemplar, wanted: str | None) -> Sighting:
         w, h = self.size
         box = (max(0.0, pose.box[0] / w), max(0.0, pose.box[1] / h), min(1.0, pose.box[2] / w), min(1.0, pose.box[3] / h))
         name, lead = self._colour(n, pose)
         text, confidence = self._label(n, pose)
         score = surety(pose.score)
         same = self._has_looks(name, text, exemplar)
-        return Sighting(box, score, name, lead, (text,) if text else (), (1.0 if same else OTHER_LOOKS) * score, confidence)
+        shown = 1.0 if wanted is None else lead if name == wanted else (1.0 - lead) / 2
+        return Sighting(box, score, name, shown, (text,) if text else (), (1.0 if same else OTHER_LOOKS) * score, confidence)
 
     def _colour(self, n: int, pose: Pose) -> tuple[str | None, float]:
         if n not in self._seen:
@@ -109,11 +112,7 @@ class PixelLook:
 
     @staticmethod
     def _has_looks(name: str | None, text: str, exemplar: Exemplar) -> bool:
-        if exemplar.colours and name not in exemplar.colours:
-            return False
-        if exemplar.texts:
-            return any(texts.equal(text, wanted) == 1.0 for wanted in exemplar.texts)
-        return not (text and not exemplar.cutout.sticker.any())
+        return name == exemplar.colour and texts.equal(text, exemplar.text) == 1.0
 
 
 def surety(score: float) -> float:

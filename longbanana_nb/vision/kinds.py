@@ -20,16 +20,15 @@ ANGLES = (-18, -12, -6, 0, 6, 12, 18)
 Floats = npt.NDArray[Any]
 
 
-def group(cutouts: Sequence[Cutout], threshold: float = SAME_KIND) -> list[int]:
+def group(likeness: Floats, threshold: float = SAME_KIND) -> list[int]:
     """Number the kinds: one kind number a cut-out, from 0 in order of first appearance.
 
-    Two cut-outs are one kind where their shapes agree (edges and silhouette at the best turn within 20 degrees) on average over
-    the members of their groups (average linkage).
+    Two cut-outs are one kind where their shapes agree on average over the members of their groups (average linkage).
+
+    Args:
+        likeness: as `shape_likeness` gives it.
     """
-    if not cutouts:
-        return []
-    groups = [[n] for n in range(len(cutouts))]
-    likeness = shape_likeness(cutouts)
+    groups = [[n] for n in range(len(likeness))]
     while len(groups) > 1:
         pairs = [(float(likeness[np.ix_(a, b)].mean()), i, j) for i, a in enumerate(groups) for j, b in enumerate(groups[:i])]
         best, i, j = max(pairs)
@@ -37,7 +36,7 @@ def group(cutouts: Sequence[Cutout], threshold: float = SAME_KIND) -> list[int]:
             break
         groups[j] += groups.pop(i)
     groups.sort(key=min)
-    kinds = [0] * len(cutouts)
+    kinds = [0] * len(likeness)
     for kind, members in enumerate(groups):
         for member in members:
             kinds[member] = kind
@@ -46,6 +45,8 @@ def group(cutouts: Sequence[Cutout], threshold: float = SAME_KIND) -> list[int]:
 
 def shape_likeness(cutouts: Sequence[Cutout]) -> Floats:
     """Matrix of shape likeness, 0 to 1: mean of edge correlation and silhouette overlap at the best relative turn."""
+    if not cutouts:
+        return np.zeros((0, 0), dtype=np.float32)
     cutouts = [reduced(cutout, SIDE + 8) for cutout in cutouts]
     upright = [_shape(cutout, 0) for cutout in cutouts]
     edges, masks = np.stack([e for e, _ in upright]), np.stack([m for _, m in upright])
