@@ -92,7 +92,7 @@ def melted(rgba: Bytes, rng: random.Random) -> Bytes:
         cv2.resize(noise.uniform(-1, 1, (5, 5)).astype(np.float32), shape[::-1], interpolation=cv2.INTER_CUBIC) for _ in "xy"
     ]
     x, y = np.meshgrid(np.arange(shape[1], dtype=np.float32), np.arange(shape[0], dtype=np.float32))
-    bent = cv2.remap(
+    bent: Floats = cv2.remap(
         padded, x + 0.26 * side * waves[0], y + 0.26 * side * waves[1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_CONSTANT
     )
     bent = cv2.GaussianBlur(bent, (0, 0), 0.045 * side)

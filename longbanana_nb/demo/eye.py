@@ -137,7 +137,7 @@ def _area(blob: Blob, work: int) -> tuple[int, int, int, int]:
 def _covers(label: Label, crop: Bytes) -> bool:
     """Whether a label is the thing itself: a tag."""
     x0, y0, x1, y1 = label.box
-    return (x1 - x0) * (y1 - y0) > 0.7 * crop.shape[0] * crop.shape[1]
+    return bool((x1 - x0) * (y1 - y0) > 0.7 * crop.shape[0] * crop.shape[1])
 
 
 def _card_colour(rgb: Bytes, blob: Blob, area: tuple[int, int, int, int]) -> str | None:

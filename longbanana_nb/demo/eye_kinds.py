@@ -80,10 +80,11 @@ class KindLibrary:
         return np.asarray(cv2.resize(solid, size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255.0, np.float32)
 
     def _small_outline(self, kind: str, turn: int) -> Bytes:
-        """A kind's turned, trimmed opacity at a quarter of the size, kept."""
+        """Where a kind is solid, turned, trimmed and stretched to FIT x FIT; kept."""
         if (kind, turn) not in self._outlines:
             small = cv2.resize(self.cutouts[kind][..., 3], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
-            self._outlines[kind, turn] = trimmed_plane(turned_plane(small, turn))
+            plane = trimmed_plane(turned_plane(small, turn))
+            self._outlines[kind, turn] = np.asarray(cv2.resize(plane, (FIT, FIT), interpolation=cv2.INTER_AREA) > 127)
         return self._outlines[kind, turn]
 
     def aspect(self, kind: str) -> float:
@@ -91,7 +92,7 @@ class KindLibrary:
         if kind not in self.cutouts:
             return 1.0
         picture = trimmed(self.cutouts[kind])
-        return picture.shape[1] / picture.shape[0]
+        return float(picture.shape[1] / picture.shape[0])
 
     def paintable(self, kind: str, turn: float, size: tuple[int, int]) -> Floats | None:
         """How much each pixel of a turned, stretched kind takes colour (0 to 1), or None where no part of it does."""
@@ -111,8 +112,8 @@ class KindLibrary:
         inside = cv2.resize(mask, size, interpolation=cv2.INTER_AREA) > 127
         best_turn, best_overlap = turn, -1.0
         for near in (0, -3, -2, -1, 1, 2, 3):
-            solid = cv2.resize(self._small_outline(kind, turn + near), size, interpolation=cv2.INTER_AREA) > 127
-            overlap = float(np.count_nonzero(solid & inside)) / max(np.count_nonzero(solid | inside), 1)
+            solid = self._small_outline(kind, turn + near)
+            overlap = float(np.count_nonzero(solid & inside)) / max(int(np.count_nonzero(solid | inside)), 1)
             if overlap > best_overlap + 0.002:
                 best_turn, best_overlap = turn + near, overlap
         return float(best_turn), best_overlap
@@ -127,7 +128,7 @@ def turned(rgba: Bytes, degrees: float) -> Bytes:
         return padded.astype(np.uint8)
     padded[..., :3] *= padded[..., 3:] / 255.0
     matrix = cv2.getRotationMatrix2D((padded.shape[1] / 2, padded.shape[0] / 2), degrees, 1.0)
-    moved = cv2.warpAffine(padded, matrix, padded.shape[1::-1], flags=cv2.INTER_LINEAR)
+    moved: Floats = cv2.warpAffine(padded, matrix, padded.shape[1::-1], flags=cv2.INTER_LINEAR)
     moved[..., :3] *= 255.0 / np.maximum(moved[..., 3:], 1.0)
     return np.clip(np.rint(moved), 0, 255).astype(np.uint8)
 

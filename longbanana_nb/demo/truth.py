@@ -178,5 +178,5 @@ def _holds(box: Box, point: tuple[float, float]) -> bool:
 
 
 def scene_look(scene: Mapping[str, Any], graph: Mapping[str, Any], ids: Mapping[str, str]) -> SceneLook:
-    """The look at one candidate: its scene, its case's graph, and the ids of the case's pictures by the hash of their bytes."""
+    """The look at one candidate: its scene, the graph of its case, and the ids of the case's pictures by hash of bytes."""
     return SceneLook(scene, CaseTruth.of(graph, ids))
