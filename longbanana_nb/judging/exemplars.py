@@ -145,8 +145,14 @@ def _with_names(likeness: npt.NDArray[np.float32], members: list[Exemplar]) -> n
     return likeness
 
 
+def _filled(cutout: Cutout) -> float:
+    """Share of the cut-out's picture that its object's box takes: less where a part of the object was missed."""
+    x0, y0, x1, y1 = cutout.box
+    return (x1 - x0) * (y1 - y0) / cutout.mask.size
+
+
 def _kind(members: list[Exemplar]) -> Kind:
-    plain = sorted(members, key=lambda one: 0.03 * bool(one.cutout.sticker.any()) - one.typical)
+    plain = sorted(members, key=lambda one: 0.03 * bool(one.cutout.sticker.any()) - one.typical - 0.5 * _filled(one.cutout))
     first = plain[0].cutout
     labels = [_label_box(one.cutout, first) for one in members if one.cutout.sticker.any()]
     label = None if not labels else tuple(float(v) for v in np.median(np.array(labels), axis=0))

@@ -13,7 +13,7 @@ from longbanana_nb.vision import colour
 from longbanana_nb.vision.arrays import Mask, Pixels
 from longbanana_nb.vision.layout import Box
 
-VERSION = "cutout-1"
+VERSION = "cutout-2"
 WORKING_SIDE = 128
 
 
@@ -126,7 +126,7 @@ def _main_parts(mask: npt.NDArray[Any]) -> Mask:
 def find_sticker(crop: Pixels, mask: Mask) -> Mask:
     """Mask of a light, colourless, roughly rectangular patch with dark marks in it (a lettered label); empty if there is none."""
     lab = colour.to_lab(crop)
-    pale = ((lab[..., 0] > 78) & (np.hypot(lab[..., 1], lab[..., 2]) < 12) & mask).astype(np.uint8)
+    pale = ((lab[..., 0] > 78) & (np.hypot(lab[..., 1], lab[..., 2]) < 22) & mask).astype(np.uint8)
     closed = cv2.morphologyEx(pale, cv2.MORPH_CLOSE, np.ones((9, 9), np.uint8))
     count, _, stats, _ = cv2.connectedComponentsWithStats(closed)
     found = np.zeros_like(mask)
