@@ -20,10 +20,11 @@ from longbanana_nb.vision.lettering import Reading
 if TYPE_CHECKING:
     from longbanana_nb.judging.protocols import PictureFile
 
-VERSION = "pixels-1"
+VERSION = "pixels-2"
 SCORE_BOUNDS = ((0.0, 0.0), (0.50, 0.33), (0.60, 0.62), (0.85, 1.0), (1.0, 1.0))  # edge score: surety of the kind
 OTHER_LOOKS = 0.25  # likeness of a thing to one of its kind in another colour or with other lettering
 READABLE = 0.45
+SMALL, SMALL_DOUBT = 0.10, 0.12  # a thing smaller than this share of the picture must agree better: chance finds small shapes
 
 _cases = CaseCache()
 
@@ -90,7 +91,7 @@ class PixelLook:
         box = (max(0.0, pose.box[0] / w), max(0.0, pose.box[1] / h), min(1.0, pose.box[2] / w), min(1.0, pose.box[3] / h))
         name, lead = self._colour(n, pose)
         text, confidence = self._label(n, pose)
-        score = surety(pose.score)
+        score = surety(pose.score - (SMALL_DOUBT if pose.side < SMALL * max(w, h) else 0.0))
         same = self._has_looks(name, text, exemplar)
         shown = 1.0 if wanted is None else lead if name == wanted else (1.0 - lead) / 2
         return Sighting(box, score, name, shown, (text,) if text else (), (1.0 if same else OTHER_LOOKS) * score, confidence)
