@@ -17,11 +17,15 @@ __all__ = [
     "import_candidates",
     "judge",
     "load_release",
+    "main_judge",
     "open_run",
     "plan",
     "report",
+    "run_of",
+    "save_scores",
     "score",
     "tables",
+    "verify",
 ]
 
 if TYPE_CHECKING:
@@ -31,11 +35,15 @@ if TYPE_CHECKING:
         import_candidates,
         judge,
         load_release,
+        main_judge,
         open_run,
         plan,
         report,
+        run_of,
+        save_scores,
         score,
         tables,
+        verify,
     )
 
 

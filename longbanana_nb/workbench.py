@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from longbanana_nb.generation import Summary as GenerationSummary
     from longbanana_nb.judging import Summary as JudgingSummary
     from longbanana_nb.planning import Plan
-    from longbanana_nb.reporting import Table
-    from longbanana_nb.reporting.shown import Shown
+    from longbanana_nb.reporting import Gallery, Table
     from longbanana_nb.scoring import Scores
 
 PathLike = str | Path
@@ -165,14 +164,11 @@ def tables(run: Run) -> dict[str, Table]:
     return write_tables(run, score(run), verdict_grid(run), facts_of_run(run))
 
 
-def figures(run: Run) -> dict[str, Shown]:
-    """The figures of a run by name, written to `figures/` as PDF, SVG and PNG."""
-    from longbanana_nb.reporting import facts_of_run, write_figures
-    from longbanana_nb.reporting.shown import Shown, image_markup
+def figures(run: Run) -> Gallery:
+    """The figures of a run by name; each is drawn, and written to `figures/` as PDF, SVG and PNG, when it is first asked for."""
+    from longbanana_nb.reporting import Gallery, facts_of_run
 
-    drawings = write_figures(run, score(run), verdict_grid(run), facts_of_run(run))
-    style = "max-width:100%;background:#fff"
-    return {name: Shown(image_markup(one.svg, "svg+xml", one.alt, style), one.alt) for name, one in drawings.items()}
+    return Gallery(run.path / "figures", score(run), verdict_grid(run), facts_of_run(run))
 
 
 def report(run_dir: PathLike) -> Path:
@@ -184,7 +180,7 @@ def report(run_dir: PathLike) -> Path:
 
 def verify(run_dir: PathLike) -> list[Fault]:
     """Every fault of a run: files against their hashes, journals, and each table cell recomputed from the journals."""
-    from longbanana_nb.reporting import table_faults
+    from longbanana_nb.reporting.recompute import table_faults
     from longbanana_nb.runs import verify_run
 
     run = open_folder(run_dir)

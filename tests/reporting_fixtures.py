@@ -208,8 +208,9 @@ def _release(folder: Path, cases_per_category: int, checks: int, prompt: str):
             }
         )
         for k in range(checks):
-            asked.append({"check_id": f"k{k}", "case_id": case_id, "category": code, "question": "Is it?", "guide": "Look.",
-                          "options": ["0", "1", "2"], "option_desc": {"0": "no", "1": "unclear", "2": "yes"}, "reference_ids": ["ref_1"]})  # fmt: skip
+            labels = {"0": "no", "1": "unclear", "2": "yes"}
+            check = {"check_id": f"k{k}", "case_id": case_id, "category": code, "question": "Is it?", "guide": "Look."}
+            asked.append({**check, "options": ["0", "1", "2"], "option_desc": labels, "reference_ids": ["ref_1"]})
             units.append({"check_id": f"k{k}", "case_id": case_id, "unit": f"n{k}", "dimension": DIMENSIONS[k % 3],
                           "polarity": "negative" if k % 3 == 2 else "positive"})  # fmt: skip
     manifest = write_release(

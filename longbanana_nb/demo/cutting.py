@@ -97,5 +97,5 @@ def melted(rgba: Bytes, rng: random.Random) -> Bytes:
     )
     bent = cv2.GaussianBlur(bent, (0, 0), 0.045 * side)
     opacity = np.clip((bent[..., 3:] - 90) / 60, 0, 1) * 255
-    bent[..., :3] *= 255.0 / np.maximum(bent[..., 3:], 1.0)
-    return np.dstack([np.clip(bent[..., :3], 0, 255), opacity]).astype(np.uint8)
+    colour = bent[..., :3] * (255.0 / np.maximum(bent[..., 3:], 1.0))
+    return np.dstack([np.clip(colour, 0, 255), opacity]).astype(np.uint8)

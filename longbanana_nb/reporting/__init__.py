@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from longbanana_nb.reporting.evidence import evidence_view
     from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, ScoreFrames, SystemFacts
     from longbanana_nb.reporting.figures import (
         backend_harness,
@@ -18,23 +19,35 @@ if TYPE_CHECKING:
         overall_dots,
         save_figure,
     )
+    from longbanana_nb.reporting.gallery import Gallery
     from longbanana_nb.reporting.notebook_pages import notebook_page, write_notebook_page
     from longbanana_nb.reporting.notebook_parameters import declared_parameters
     from longbanana_nb.reporting.notebook_runner import run_notebook
-    from longbanana_nb.reporting.report import build_report, write_figures, write_tables
+    from longbanana_nb.reporting.report import build_report, write_tables
     from longbanana_nb.reporting.run_facts import facts_of_run
     from longbanana_nb.reporting.secrets import find_keys, looks_like_key
     from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table, ranked
     from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
     from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
+    from longbanana_nb.reporting.views import (
+        candidate_strip,
+        candidates_frame,
+        case_sheet,
+        reference_use_figure,
+        step_strip,
+        systems_frame,
+    )
 
 _HOME = {
+    "evidence": ("evidence_view",),
+    "gallery": ("Gallery",),
+    "views": ("candidate_strip", "candidates_frame", "case_sheet", "reference_use_figure", "step_strip", "systems_frame"),
     "facts": ("JudgeFacts", "RunFacts", "ScoreFrames", "SystemFacts"),
     "figures": ("backend_harness", "category_dots", "category_heatmap", "judge_against_truth", "overall_dots", "save_figure"),
     "notebook_pages": ("notebook_page", "write_notebook_page"),
     "notebook_parameters": ("declared_parameters",),
     "notebook_runner": ("run_notebook",),
-    "report": ("build_report", "write_figures", "write_tables"),
+    "report": ("build_report", "write_tables"),
     "run_facts": ("facts_of_run",),
     "secrets": ("find_keys", "looks_like_key"),
     "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
@@ -46,6 +59,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "Cell",
     "Column",
+    "Gallery",
     "JudgeFacts",
     "Row",
     "RowGroup",
@@ -55,11 +69,15 @@ __all__ = [
     "Table",
     "backend_harness",
     "build_report",
+    "candidate_strip",
+    "candidates_frame",
+    "case_sheet",
     "category_dots",
     "category_heatmap",
     "coverage_table",
     "declared_parameters",
     "dimension_table",
+    "evidence_view",
     "facts_of_run",
     "find_keys",
     "judge_against_truth",
@@ -69,11 +87,13 @@ __all__ = [
     "notebook_page",
     "overall_dots",
     "ranked",
+    "reference_use_figure",
     "run_notebook",
     "save_figure",
+    "step_strip",
+    "systems_frame",
     "systems_table",
     "truth_table",
-    "write_figures",
     "write_notebook_page",
     "write_tables",
 ]

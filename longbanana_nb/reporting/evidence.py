@@ -44,7 +44,8 @@ def newest_answer(judgments: Iterable[Judgment], check_id: str) -> Judgment | No
     """The newest valid answer on a check, else the newest invalid one, else None."""
     answers = [judgment for judgment in judgments if judgment.check_id == check_id]
     valid = [judgment for judgment in answers if judgment.label is not None]
-    return (valid or answers or [None])[-1]
+    found = valid or answers
+    return found[-1] if found else None
 
 
 def _candidate(run: Run, answer: Judgment, width: int) -> str:

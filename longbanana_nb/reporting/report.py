@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_text, write_atomic
 from longbanana_nb.reporting import report_parts as parts
-from longbanana_nb.reporting.facts import INTERVALS, RunFacts
+from longbanana_nb.reporting.facts import RunFacts
+from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
 from longbanana_nb.reporting.run_facts import candidates_of_run, facts_of_run, scores_of_run
@@ -58,7 +59,7 @@ def build_report(run_path: str | Path, *, notebooks: Sequence[Path] | None = Non
     scores = scores_of_run(run, grid)
     with run.owner():
         tables = write_tables(run, scores, grid, facts)
-        drawings = write_figures(run, scores, grid, facts)
+        drawings = Gallery(run.path / "figures", scores, grid, facts)
         pages = _write_pages(run, notebooks)
         text = _report(run, facts, scores, tables, drawings, pages, attribution or _attribution(run))
         if kind := looks_like_key(text):
@@ -79,72 +80,32 @@ def refuse_keys(folder: Path) -> None:
 
 def write_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
     """Write every table of the run as CSV, LaTeX, Markdown and HTML into `tables/`; returns them by name."""
-    judge = _judge(facts)
+    made = make_tables(run, scores, grid, facts)
+    for table in made.values():
+        for suffix in SINKS:
+            write_atomic(run.path / "tables" / f"{table.name}.{suffix}", rendered(table, suffix))
+    return made
+
+
+def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
+    """Every table of the run by name; nothing is written. The truth's is there only where the run has a truth."""
+    judge = main_judge_of(facts)
     made = [
         main_table(scores, facts, judge),
         dimension_table(scores, facts, judge),
         coverage_table(grid, candidates_of_run(run), facts),
+        label_shares_table(grid, facts, judge),
+        systems_table(facts),
     ]
-    made += [label_shares_table(grid, facts, judge), systems_table(facts)]
     beside_truth = truth_table(grid, facts, judge)
     made += [beside_truth] if beside_truth is not None else []
-    for table in made:
-        for suffix, sink in SINKS.items():
-            text: str = getattr(table, sink)()
-            write_atomic(run.path / "tables" / f"{table.name}.{suffix}", text.encode("utf-8"))
     return {table.name: table for table in made}
 
 
-def write_figures(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, parts.Drawing]:
-    """Write every figure of the run as PDF, SVG and PNG into `figures/`; returns them as the page shows them."""
-    from longbanana_nb.reporting import figures as draw
-
-    judge, truth = _judge(facts), facts.truth
-    made = [
-        (
-            "heatmap",
-            draw.category_heatmap(scores, facts, judge),
-            draw.category_heatmap_alt(scores, facts, judge),
-            CAPTIONS["heatmap"],
-        ),
-        ("overall", draw.overall_dots(scores, facts, judge), draw.overall_dots_alt(scores, facts, judge), CAPTIONS["overall"]),
-        (
-            "categories",
-            draw.category_dots(scores, facts, judge),
-            draw.category_dots_alt(scores, facts, judge),
-            CAPTIONS["categories"],
-        ),
-        (
-            "backends",
-            draw.backend_harness(scores, facts, judge),
-            draw.backend_harness_alt(scores, facts, judge),
-            CAPTIONS["backends"],
-        ),
-    ]
-    if truth is not None and truth.name != judge:
-        panel = draw.judge_against_truth(grid, facts, judge, truth.name)
-        made.append(("truth", panel, draw.judge_against_truth_alt(grid, facts, judge, truth.name), CAPTIONS["truth"]))
-    drawings = {}
-    for name, figure, alt, caption in made:
-        draw.save_figure(figure, run.path / "figures", name, alt=alt)
-        drawings[name] = parts.Drawing(name, draw.figure_bytes(figure, "svg", outlines=True), alt, caption)
-    return drawings
-
-
-CAPTIONS = {
-    "heatmap": "Scores by category, 0 to 100. Outlined: the best system of the column as printed; floors do not compete.",
-    "overall": f"Overall scores with intervals. {INTERVALS}",
-    "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
-    "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
-    "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
-}
-
-
-def _judge(facts: RunFacts) -> str:
-    main = facts.main_judge
-    if main is None:
-        raise DataError("The run has no judge yet. Judge it first: `longbanana-nb judge`.")
-    return main.name
+def rendered(table: Table, suffix: str) -> bytes:
+    """A table in the form of a file with this suffix: csv, tex, md or html."""
+    text: str = getattr(table, SINKS[suffix])()
+    return text.encode("utf-8")
 
 
 def _write_pages(run: Run, notebooks: Sequence[Path] | None) -> list[tuple[str, str]]:
@@ -167,10 +128,10 @@ def _attribution(run: Run) -> str | None:
 
 
 def _report(
-    run: Run, facts: RunFacts, scores: Scores, tables: dict[str, Table], drawings: dict[str, parts.Drawing],
+    run: Run, facts: RunFacts, scores: Scores, tables: dict[str, Table], drawings: Gallery,
     pages: list[tuple[str, str]], attribution: str | None,
 ) -> str:  # fmt: skip
-    judge = _judge(facts)
+    judge = main_judge_of(facts)
     overall = scores.scores[(scores.scores["judge"] == judge) & (scores.scores["scope"] == "overall")]
     valid, total = int(overall["checks_valid"].sum()), int(overall["checks_total"].sum())
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from longbanana_nb.reporting.facts import RunFacts
+from longbanana_nb.reporting.gallery import Drawing
 from longbanana_nb.reporting.numbers import percent
 from longbanana_nb.reporting.sinks.html import escape
 from longbanana_nb.reporting.thumbnails import CaseStrip, Thumbnail
@@ -17,16 +16,6 @@ CITATION = """@misc{cao2026longbanana,
   year={2026},
   url={https://github.com/Hooccee/LongBanana_open}
 }"""
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A figure ready for the page: SVG bytes with outlined letters, its words, and its caption."""
-
-    name: str
-    svg: bytes
-    alt: str
-    caption: str
 
 
 def head(facts: RunFacts, cases: int, valid: int, total: int) -> str:
@@ -55,13 +44,9 @@ def section(anchor: str, title: str, lead: str, *parts: str) -> str:
 
 
 def picture(drawing: Drawing) -> str:
-    """A figure inside the page, with alternative text."""
-    encoded = base64.b64encode(drawing.svg).decode()
-    return (
-        f'<figure class="figure" id="figure-{drawing.name}">'
-        f'<img alt="{escape(drawing.alt)}" src="data:image/svg+xml;base64,{encoded}">'
-        f"<figcaption>{escape(drawing.caption)}</figcaption></figure>\n"
-    )
+    """A figure inside the page, with alternative text and caption."""
+    caption = f"<figcaption>{escape(drawing.caption)}</figcaption>"
+    return f'<figure class="figure" id="figure-{drawing.name}">{drawing.image()}{caption}</figure>\n'
 
 
 def strips(cases: Iterable[CaseStrip]) -> str:

@@ -1,0 +1,107 @@
+"""The figures of a run by name; each is drawn and written when it is first asked for, so that nobody waits for the others."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from longbanana_nb.errors import DataError
+from longbanana_nb.reporting.facts import INTERVALS, RunFacts
+from longbanana_nb.reporting.sinks.html import escape
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from longbanana_nb.scoring import Scores
+
+CAPTIONS = {
+    "heatmap": "Scores by category, 0 to 100. Outlined: the best system of the column as printed; floors do not compete.",
+    "overall": f"Overall scores with intervals. {INTERVALS}",
+    "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
+    "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
+    "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
+}
+Made = tuple["Figure", str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure ready for a page: SVG bytes with outlined letters, its words, and its caption."""
+
+    name: str
+    svg: bytes
+    alt: str
+    caption: str
+
+    def image(self) -> str:
+        """An `<img>` that carries the figure, on white ground so that it reads in a dark page too."""
+        encoded = base64.b64encode(self.svg).decode()
+        return f'<img alt="{escape(self.alt)}" style="max-width:100%;background:#fff" src="data:image/svg+xml;base64,{encoded}">'
+
+    def _repr_html_(self) -> str:
+        return self.image()
+
+    def __repr__(self) -> str:
+        return self.alt
+
+
+class Gallery(Mapping[str, Drawing]):
+    """The figures there are for a run, in the order of a report. Asking for one writes its PDF, SVG and PNG."""
+
+    def __init__(self, folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
+        self._folder = folder
+        self._makers = _makers(scores, grid, facts)
+        self._drawn: dict[str, Drawing] = {}
+
+    def __getitem__(self, name: str) -> Drawing:
+        if name not in self._drawn:
+            self._drawn[name] = self._draw(name)
+        return self._drawn[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+    def _draw(self, name: str) -> Drawing:
+        from longbanana_nb.reporting.figures import figure_bytes, save_figure
+
+        figure, alt = self._makers[name]()
+        save_figure(figure, self._folder, name, alt=alt)
+        return Drawing(name, figure_bytes(figure, "svg", outlines=True), alt, CAPTIONS[name])
+
+
+def main_judge_of(facts: RunFacts) -> str:
+    """The judge whose verdicts tables and figures show; DataError where there is none."""
+    main = facts.main_judge
+    if main is None:
+        raise DataError("The run has no judge yet. Judge it first: `longbanana-nb judge`.")
+    return main.name
+
+
+def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Callable[[], Made]]:
+    from longbanana_nb.reporting import figures as draw
+
+    judge, truth = main_judge_of(facts), facts.truth
+
+    def of_scores(make: Callable[..., Figure], words: Callable[..., str]) -> Callable[[], Made]:
+        return lambda: (make(scores, facts, judge), words(scores, facts, judge))
+
+    makers = {
+        "heatmap": of_scores(draw.category_heatmap, draw.category_heatmap_alt),
+        "overall": of_scores(draw.overall_dots, draw.overall_dots_alt),
+        "categories": of_scores(draw.category_dots, draw.category_dots_alt),
+        "backends": of_scores(draw.backend_harness, draw.backend_harness_alt),
+    }
+    if truth is not None and truth.name != judge:
+        pair = (grid, facts, judge, truth.name)
+        makers["truth"] = lambda: (draw.judge_against_truth(*pair), draw.judge_against_truth_alt(*pair))
+    return makers
