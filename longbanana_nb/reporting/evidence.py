@@ -93,7 +93,11 @@ def _measurements(evidence: Sequence[Evidence]) -> str:
         for step in evidence
     )
     head = "<tr><th>step</th><th>tool</th><th>asked</th><th>measured</th></tr>"
-    return f'<table style="font:12px/1.4 system-ui,sans-serif;text-align:left">{head}{rows}</table>' if rows else ""
+    return (
+        f'<table style="font-family:system-ui,sans-serif;font-size:12px;line-height:1.4;text-align:left">{head}{rows}</table>'
+        if rows
+        else ""
+    )
 
 
 def _compact(value: Any) -> str:

@@ -39,8 +39,8 @@ class Drawing:
 
     def image(self) -> str:
         """An `<img>` that carries the figure, on white ground so that it reads in a dark page too."""
-        encoded = base64.b64encode(self.svg).decode()
-        return f'<img alt="{escape(self.alt)}" style="max-width:100%;background:#fff" src="data:image/svg+xml;base64,{encoded}">'
+        source = f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
+        return f'<img alt="{escape(self.alt)}" style="max-width:100%;background-color:#fff" src="{source}">'
 
     def _repr_html_(self) -> str:
         return self.image()

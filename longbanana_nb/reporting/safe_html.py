@@ -1,4 +1,4 @@
-"""HTML that others wrote made harmless: known tags, no scripts or styles, no addresses but embedded pictures and own pages."""
+"""HTML that others wrote made harmless: known tags and styles, no scripts, no addresses but embedded pictures and own pages."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ TAGS = frozenset(
 PLAIN_ATTRIBUTES = frozenset(
     {"class", "id", "colspan", "rowspan", "scope", "title", "alt", "width", "height", "lang", "dir", "start"}
 )
+# Nothing here can load anything, cover other parts of the page, or hide them.
+STYLES = (
+    "aspect-ratio", "background-color", "border", "border-radius", "color", "display", "flex-wrap", "font-family", "font-size",
+    "font-style", "font-weight", "gap", "line-height", "margin", "max-width", "opacity", "overflow-wrap", "padding",
+    "place-items", "text-align", "text-decoration", "width",
+)  # fmt: skip
 PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*\Z")
 PLACE = re.compile(r"(?:#[^\s\"'<>:]*|[A-Za-z0-9][A-Za-z0-9._%-]*\.html(?:#[^\s\"'<>:]*)?)\Z")
 DROPPED = re.compile(
@@ -26,6 +32,7 @@ DATA = re.compile(r"(data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,)([A-Za-z0
 def safe_html(text: str) -> str:
     """The text as safe HTML. What is not allowed is removed; its words stay, except inside scripts, styles and the like."""
     import bleach  # type: ignore[import-untyped]
+    from bleach.css_sanitizer import CSSSanitizer  # type: ignore[import-untyped]
 
     pictures: list[str] = []
 
@@ -34,7 +41,8 @@ def safe_html(text: str) -> str:
         return f"{match[1]}PICTURE{len(pictures) - 1}="
 
     short = DATA.sub(put_aside, DROPPED.sub("", text))
-    cleaned = bleach.clean(short, tags=TAGS, attributes=_is_allowed, protocols={"data"}, strip=True, strip_comments=True)
+    styles = CSSSanitizer(allowed_css_properties=STYLES)
+    cleaned = bleach.clean(short, tags=TAGS, attributes=_is_allowed, protocols={"data"}, css_sanitizer=styles, strip=True)
 
     def put_back(match: re.Match[str]) -> str:
         number = int(match[2])
@@ -48,4 +56,6 @@ def _is_allowed(tag: str, name: str, value: str) -> bool:
         return tag == "img" and PICTURE.match(value) is not None
     if name == "href":
         return tag == "a" and PLACE.match(value) is not None
+    if name == "style":
+        return "(" not in value and "\\" not in value
     return name in PLAIN_ATTRIBUTES

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 THUMB_QUALITY = 80
 PICTURE_STYLE = "width:100%;display:block;border-radius:4px"
-CAPTION_STYLE = "font:12px/1.35 system-ui,sans-serif;padding:4px 0;overflow-wrap:anywhere"
+HEADING_STYLE = "font-family:system-ui,sans-serif;font-size:13px;font-weight:600;line-height:1.4;margin:.4em 0"
+CAPTION_STYLE = "font-family:system-ui,sans-serif;font-size:12px;line-height:1.35;padding:4px 0;overflow-wrap:anywhere"
 
 
 class Shown:
@@ -37,7 +38,7 @@ def show_figure(figure: Figure, alt: str, *, dpi: int = 150) -> Shown:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=dpi, facecolor="white", metadata={"Software": None})
     width = round(figure.get_size_inches()[0] * 110)
-    return Shown(image_markup(stream.getvalue(), "png", alt, f"max-width:100%;width:{width}px;background:#fff"), alt)
+    return Shown(image_markup(stream.getvalue(), "png", alt, f"max-width:100%;width:{width}px;background-color:#fff"), alt)
 
 
 def image_markup(data: bytes, kind: str, alt: str, style: str = "max-width:100%") -> str:
@@ -92,5 +93,9 @@ def tile(picture: bytes, caption: str, alt: str, *, width: int, note: str = "") 
 
 def row_of(tiles: list[str], heading: str = "") -> str:
     """Tiles side by side, wrapping where the page is narrow."""
-    title = f'<div style="font:600 13px/1.4 system-ui,sans-serif;margin:.4em 0">{html.escape(heading)}</div>' if heading else ""
+    title = (
+        f'<div style="font-family:system-ui,sans-serif;font-size:13px;font-weight:600;line-height:1.4;margin:.4em 0">{html.escape(heading)}</div>'
+        if heading
+        else ""
+    )
     return f'{title}<div style="display:flex;flex-wrap:wrap;gap:10px">{"".join(tiles)}</div>'

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from longbanana_nb.runs import Record, Run
 
+PROMPT_STYLE = "font-family:Georgia,serif;font-size:14px;line-height:1.5;max-width:60em;margin:.5em 0"
+GAP_STYLE = "aspect-ratio:1;border:1px dashed;border-radius:4px;display:grid;place-items:center;font-size:13px"
+
 
 def systems_frame(run: Run) -> pd.DataFrame:
     """One row a system in the run's order: its parts, whether it is simulated, and the start of its hash."""
@@ -42,6 +45,8 @@ def candidates_frame(run: Run) -> pd.DataFrame:
     """One row a finished candidate: outcome, calls, how many references were opened and sent, cost."""
     import pandas as pd
 
+    order = {case.case_id: place for place, case in enumerate(run.cases())} if (run.path / "cases.jsonl").is_file() else {}
+    records = sorted(run.records(), key=lambda record: order.get(record.case_id, len(order)))
     rows = [
         {
             "system": record.system,
@@ -56,7 +61,7 @@ def candidates_frame(run: Run) -> pd.DataFrame:
             "cost_usd": record.cost_usd,
             "simulated": record.simulated,
         }
-        for record in run.records()
+        for record in records
     ]
     return pd.DataFrame(rows)
 
@@ -89,7 +94,7 @@ def case_sheet(prompt: str, pictures: Iterable[tuple[str, Path]], *, title: str 
     """A case as a system gets it: the prompt, then its pictures in contract order under their ids."""
     pictures = list(pictures)
     tiles = [tile(thumbnail(file, 2 * width), name, f"Reference {name}", width=width) for name, file in pictures]
-    words = f'<blockquote style="font:14px/1.5 Georgia,serif;max-width:60em;margin:.5em 0">{html.escape(prompt)}</blockquote>'
+    words = f'<blockquote style="{PROMPT_STYLE}">{html.escape(prompt)}</blockquote>'
     return Shown(row_of([], title) + words + row_of(tiles), f"{title}: {len(pictures)} pictures; prompt: {prompt}")
 
 
@@ -128,9 +133,8 @@ def _candidate_tile(run: Run, system: str, case_id: str, width: int) -> str:
 def _gap(system: str, record: Record | None, width: int) -> str:
     outcome = record.outcome if record else "not made"
     why = f" ({record.reason.code})" if record and record.reason else ""
-    box = "aspect-ratio:1;border:1px dashed;border-radius:4px;display:grid;place-items:center;font:13px system-ui,sans-serif"
     words = f'<figcaption style="{CAPTION_STYLE}">{html.escape(system)}</figcaption>'
-    return f'<figure style="margin:0;width:{width}px"><div style="{box}">{html.escape(outcome + why)}</div>{words}</figure>'
+    return f'<figure style="margin:0;width:{width}px"><div style="{GAP_STYLE}">{html.escape(outcome + why)}</div>{words}</figure>'
 
 
 def _sentence(text: str) -> str:
