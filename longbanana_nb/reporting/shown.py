@@ -93,9 +93,5 @@ def tile(picture: bytes, caption: str, alt: str, *, width: int, note: str = "") 
 
 def row_of(tiles: list[str], heading: str = "") -> str:
     """Tiles side by side, wrapping where the page is narrow."""
-    title = (
-        f'<div style="font-family:system-ui,sans-serif;font-size:13px;font-weight:600;line-height:1.4;margin:.4em 0">{html.escape(heading)}</div>'
-        if heading
-        else ""
-    )
+    title = f'<div style="{HEADING_STYLE}">{html.escape(heading)}</div>' if heading else ""
     return f'{title}<div style="display:flex;flex-wrap:wrap;gap:10px">{"".join(tiles)}</div>'

@@ -66,7 +66,7 @@ def candidates_frame(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def candidate_strip(run: Run, case_id: str, *, width: int = 190) -> Shown:
+def candidate_strip(run: Run, case_id: str, *, width: int = 240) -> Shown:
     """The candidates of all systems for one case side by side; an outcome without image is said in words."""
     tiles = [_candidate_tile(run, name, case_id, width) for name in run.systems]
     return Shown(
@@ -74,7 +74,7 @@ def candidate_strip(run: Run, case_id: str, *, width: int = 190) -> Shown:
     )
 
 
-def step_strip(run: Run, system: str, case_id: str, *, sample: int = 0, width: int = 190) -> Shown:
+def step_strip(run: Run, system: str, case_id: str, *, sample: int = 0, width: int = 240) -> Shown:
     """How one candidate grew: each image call's picture, with the references it was given."""
     if system not in run.systems:
         raise CallError(f"system {system!r} is not in this run.{_hint(system, run.systems)}")
