@@ -42,6 +42,11 @@ def releases_folder() -> Path:
     return _writable_root() / "data" / "releases"
 
 
+def annotations_folder() -> Path:
+    """Where people's annotations of releases lie, one folder a release and revision."""
+    return _writable_root() / "annotations"
+
+
 def reports_folder() -> Path:
     """Where runs go unless a path is given."""
     return _writable_root() / "reports"

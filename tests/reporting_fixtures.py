@@ -23,7 +23,6 @@ from longbanana_nb.runs import (
     create_run,
     floor_system,
     judge_sha256,
-    judgment_key,
     parse_judge,
     parse_system,
     system_sha256,
@@ -240,7 +239,7 @@ def _save(run: Run, system: str, case_id: str, colour: tuple[int, int, int] | No
 def _answer(run: Run, judge: str, system: str, check, candidate: str, label: int | None) -> Judgment:
     sha = run.judges[judge].sha256
     return Judgment(
-        key=judgment_key(run.meta.release.revision, check.check_sha256, candidate, ["aa"], sha, 0), judge=judge, judge_sha256=sha,
+        key=check.probe_key(run.meta.release.revision, candidate, sha, 0), judge=judge, judge_sha256=sha,
         system=system, case_id=check.case_id, sample=0, check_id=check.check_id, check_sha256=check.check_sha256,
         candidate_sha256=candidate, label=label, invalid="parse_error" if label is None else None,
     )  # fmt: skip

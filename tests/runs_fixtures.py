@@ -21,7 +21,6 @@ from longbanana_nb.runs import (
     Step,
     create_run,
     judge_sha256,
-    judgment_key,
     parse_judge,
     parse_system,
     system_sha256,
@@ -112,7 +111,7 @@ def answer(run: Run, case_id: str, check_id: str, label: int | None, candidate_s
     check = next(check for check in run.checks() if (check.case_id, check.check_id) == (case_id, check_id))
     judge_hash = run.judges[changes.get("judge", "tools")].sha256
     fields = {
-        "key": judgment_key(run.meta.release.revision, check.check_sha256, candidate_sha256, ["aa"], judge_hash, 0),
+        "key": check.probe_key(run.meta.release.revision, candidate_sha256, judge_hash, changes.get("judge_sample", 0)),
         "judge": "tools", "judge_sha256": judge_hash, "system": "sys-a", "case_id": case_id, "sample": 0, "check_id": check_id,
         "check_sha256": check.check_sha256, "candidate_sha256": candidate_sha256, "label": label,
         "invalid": "parse_error" if label is None else None, "at": "2026-01-01T00:00:02Z",

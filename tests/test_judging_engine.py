@@ -1,6 +1,7 @@
 """Judging a run: answers are kept, not asked twice, taken from other runs by key, and invalid where they must be."""
 
 import io
+import json
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ from PIL import Image, ImageDraw
 from longbanana_nb.errors import CallError
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.judging import ToolsProtocol, TruthProtocol, judge_run
-from longbanana_nb.release import load_release, write_release
-from longbanana_nb.runs import ImageFacts, Record, create_run, open_run, parse_judge, parse_system
+from longbanana_nb.release import load_release, overlay_folder, write_release
+from longbanana_nb.runs import ImageFacts, Record, create_run, open_run, parse_judge, parse_system, verdict_grid, verify_run
 
 BOX = [0.25, 0.25, 0.75, 0.75]
 CROSS = {"name": "cross", "exemplar": {"reference_id": "ref_01", "box": BOX}}
@@ -33,7 +34,12 @@ def cross(side, low, high, colour=(214, 40, 46)):
 
 @pytest.fixture
 def release(tmp_path):
-    folder = tmp_path / "release" / "public"
+    return tiny_release(tmp_path / "release")
+
+
+def tiny_release(root, probes=PROBES, question="{}?"):
+    """One case with one picture of a cross, and a check for each probe."""
+    folder = root / "public"
     (folder / "images").mkdir(parents=True)
     data = cross(256, 0.27, 0.73)
     (folder / "images" / "one.jpg").write_bytes(data)
@@ -50,7 +56,7 @@ def release(tmp_path):
             "case_id": "case_a",
             "check_id": check_id,
             "category": "SCC",
-            "question": f"{check_id}?",
+            "question": question.format(check_id),
             "guide": "Look.",
             "options": option,
             "reference_ids": ["ref_01"],
@@ -58,9 +64,9 @@ def release(tmp_path):
         }
         for check_id in PROBES
     ]
-    probes = [{"case_id": "case_a", "check_id": name, "probe": probe} for name, probe in PROBES.items() if probe]
+    probes = [{"case_id": "case_a", "check_id": name, "probe": probe} for name, probe in probes.items() if probe]
     manifest = write_release(
-        tmp_path / "release", name="tiny", revision="1", license="MIT", tasks=[task], checks=checks, units=[], probes=probes,
+        root, name="tiny", revision="1", license="MIT", tasks=[task], checks=checks, units=[], probes=probes,
         graphs=[], extra_files=[],
     )  # fmt: skip
     return load_release(manifest)
@@ -115,6 +121,43 @@ def test_a_second_call_asks_nothing_and_another_run_takes_the_answers(tmp_path, 
     taken = judge_run(other, release, TOOLS, protocols=PROTOCOLS, workers=1, reuse=[run.path])
     assert (taken.reused, taken.asked) == (3, 1)  # what has no answer is not taken over
     assert labels(other)["c3"] == 0
+
+
+def test_an_answer_taken_from_another_run_stands_under_the_check_it_answers_here(tmp_path):
+    """Two checks may ask the same in the same words: their answers share a key, not an id."""
+    image = cross(768, 0.3, 0.52)
+    twins = {"c1": {"present": CROSS}, "c2": {"present": CROSS}}
+    release = tiny_release(tmp_path / "release", twins, question="Is the cross there?")
+    first = run_with(tmp_path / "run", release, image)
+    judge_run(first, release, TOOLS, protocols=PROTOCOLS, workers=1)
+    other = run_with(tmp_path / "other", release, image)
+    judge_run(other, release, TOOLS, protocols=PROTOCOLS, workers=1, reuse=[first.path])
+    assert labels(other) == labels(first) == {"c1": 2, "c2": 2, "c3": "unanswerable", "c4": "unanswerable"}
+    assert verify_run(other) == []
+
+
+def test_a_changed_probe_makes_the_old_answer_stale_until_it_is_asked_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("LONGBANANA_HOME", str(tmp_path / "home"))
+    release = tiny_release(tmp_path / "release", {})
+    overlay = overlay_folder(release.name, release.revision)
+    write_overlay(overlay, {"present": CROSS})
+    run = run_with(tmp_path / "run", release, cross(768, 0.3, 0.52))
+    judge_run(run, release, TOOLS, protocols=PROTOCOLS, workers=1)
+    assert states(run)["c1"] == ("valid", 2)
+    write_overlay(overlay, {"absent": CROSS})
+    run.index_checks(release, release.evaluation())
+    assert states(run)["c1"][0] == "stale"
+    judge_run(run, release, TOOLS, protocols=PROTOCOLS, workers=1)
+    assert states(run)["c1"] == ("valid", 0)
+
+
+def write_overlay(folder, probe):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "probes.jsonl").write_text(json.dumps({"case_id": "case_a", "check_id": "c1", "probe": probe}) + "\n", "utf-8")
+
+
+def states(run):
+    return {row.check_id: (row.state, row.label) for row in verdict_grid(run).itertuples()}
 
 
 def test_a_picture_of_unknown_origin_has_no_truth(tmp_path, release):

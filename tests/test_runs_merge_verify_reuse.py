@@ -12,7 +12,6 @@ from longbanana_nb.runs import (
     adopt_candidate,
     adopt_scenes,
     judge_sha256,
-    judgment_key,
     leftovers,
     merge_runs,
     open_run,
@@ -205,11 +204,11 @@ def test_valid_answers_are_reused_under_this_runs_names_and_invalid_ones_are_not
     assert len(answers) == 1
     new = make_run(tmp_path / "new", release, systems=[system("renamed")])
     check = new.checks()[0]
-    key = judgment_key("r1", check.check_sha256, sha256, ["aa"], new.judges["tools"].sha256, 0)
-    adopted = adopt_answer(answers[key], judge="tools", system="renamed", case_id="007", sample=0, judge_sample=0)
-    assert (adopted.system, adopted.label, adopted.cost_usd) == ("renamed", 1, 0.0)
+    key = check.probe_key("r1", sha256, new.judges["tools"].sha256, 0)
+    adopted = adopt_answer(answers[key], judge="tools", system="renamed", case_id="007", sample=0, judge_sample=0, check_id="x")
+    assert (adopted.system, adopted.check_id, adopted.label, adopted.cost_usd) == ("renamed", "x", 1, 0.0)
     another = judge_sha256(judge(), {"tools": "2"})
-    assert judgment_key("r1", check.check_sha256, sha256, ["aa"], another, 0) not in answers
+    assert check.probe_key("r1", sha256, another, 0) not in answers
 
 
 def test_a_candidate_of_the_same_system_is_copied_whole(tmp_path, release):

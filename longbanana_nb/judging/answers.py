@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
@@ -264,8 +264,3 @@ MEASURES: dict[type, Callable[[Any, Look], _Found]] = {
     p.Region: _region,
     p.Palette: _palette,
 }
-
-
-def needs(parsed: Iterable[p.Probe]) -> set[str]:
-    """Ids of all references the exemplars of some probes lie in."""
-    return {reference_id for probe in parsed for reference_id in p.reference_ids(probe)}

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, Incomplete
 from longbanana_nb.files import utc_now
-from longbanana_nb.judging.answers import Answer, needs
+from longbanana_nb.judging.answers import Answer
 from longbanana_nb.judging.protocols import CandidateAnswers, CandidateJob, CaseJob, PictureFile, Protocol, Question, judge_case
 from longbanana_nb.judging.summary import Summary
-from longbanana_nb.release import parse_probe
 from longbanana_nb.runs import (
     Failure,
     ImageSent,
@@ -24,13 +23,13 @@ from longbanana_nb.runs import (
     each,
     graceful_stop,
     judge_sha256,
-    judgment_key,
     reusable_answers,
 )
 from longbanana_nb.runs.judge_spec import TRANSIENT
+from longbanana_nb.runs.plan import PlannedCheck, plan_checks
 
 if TYPE_CHECKING:
-    from longbanana_nb.release import Check, Evaluation, Release
+    from longbanana_nb.release import Evaluation, Release
     from longbanana_nb.runs import Record, Run
 
 CANDIDATES_A_JOB = 8
@@ -38,11 +37,10 @@ CANDIDATES_A_JOB = 8
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One check of a case as it is asked: the question, its key but for candidate and sample, and the references looked at."""
+    """One check of a case as it is asked: its row of the plan, the question, and the references looked at."""
 
-    check: Check
+    check: PlannedCheck
     question: Question
-    text_sha256: str  # of the check and of its probe
     references: tuple[PictureFile, ...]
 
 
@@ -181,13 +179,10 @@ def _scene(bench: _Bench, opened: _Open) -> Path | None:
 def _asked(bench: _Bench, case_id: str) -> list[_Asked]:
     case, evaluation = bench.release.cases[case_id], bench.evaluation
     asked = []
-    for check in evaluation.checks[case_id]:
+    for check in plan_checks(case, evaluation):
         probe = evaluation.probes.get((case_id, check.check_id))
-        names = sorted(needs([parse_probe(probe, f"probe of {case_id!r} {check.check_id!r}")])) if probe is not None else []
-        found = [reference for name in names if (reference := case.reference(name)) is not None]
-        text = f"{check.sha256}+{evaluation.probe_sha256(case_id, check.check_id)}"
-        files = tuple(PictureFile(one.id, one.file, one.sha256) for one in found)
-        asked.append(_Asked(check, Question(check.check_id, probe), text, files))
+        files = tuple(PictureFile(one.id, one.file, one.sha256) for name in check.exemplars if (one := case.reference(name)))
+        asked.append(_Asked(check, Question(check.check_id, probe), files))
     return asked
 
 
@@ -214,15 +209,13 @@ def _sort_units(bench: _Bench, opened: _Open, asked: Sequence[_Asked], lines: Se
     adopted = []
     for judge_sample in range(bench.profile.samples):
         for one in asked:
-            hashes = [reference.sha256 for reference in one.references]
-            revision = bench.release.revision
-            key = judgment_key(revision, one.text_sha256, opened.picture.sha256, hashes, bench.sha256, judge_sample)
+            key = one.check.probe_key(bench.release.revision, opened.picture.sha256, bench.sha256, judge_sample)
             before = earlier.get(key, [])
             if (stands := _standing(before, bench.profile)) is not None:
                 bench.summary.found += 1
                 _count(bench.summary, stands)
             elif (found := bench.reusable.get(key)) is not None:
-                adopted.append(_adopted(bench, found, opened, judge_sample))
+                adopted.append(_adopted(bench, found, opened, judge_sample, one.check.check_id))
             else:
                 opened.units.append((judge_sample, one, key, len(before) + 1))
     if adopted:
@@ -233,10 +226,16 @@ def _sort_units(bench: _Bench, opened: _Open, asked: Sequence[_Asked], lines: Se
             _count(bench.summary, judgment)
 
 
-def _adopted(bench: _Bench, found: Judgment, opened: _Open, judge_sample: int) -> Judgment:
-    record, name = opened.record, bench.profile.name
+def _adopted(bench: _Bench, found: Judgment, opened: _Open, judge_sample: int, check_id: str) -> Judgment:
+    record = opened.record
     return adopt_answer(
-        found, judge=name, system=record.system, case_id=record.case_id, sample=record.sample, judge_sample=judge_sample
+        found,
+        judge=bench.profile.name,
+        system=record.system,
+        case_id=record.case_id,
+        sample=record.sample,
+        judge_sample=judge_sample,
+        check_id=check_id,
     )
 
 
@@ -267,7 +266,7 @@ def _judgment(bench: _Bench, opened: _Open, unit: tuple[int, _Asked, str, int], 
         sample=record.sample,
         judge_sample=judge_sample,
         check_id=asked.check.check_id,
-        check_sha256=asked.check.sha256,
+        check_sha256=asked.check.check_sha256,
         candidate_sha256=opened.picture.sha256,
         label=answer.label,
         invalid=answer.invalid,

@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 from urllib.parse import quote
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.paths import project_root
+from longbanana_nb.paths import annotations_folder
 from longbanana_nb.release.contract import Case, CheckKey, Unit
 from longbanana_nb.release.findings import Findings, Place, shown
 from longbanana_nb.release.options import Value, Words, value_of
@@ -22,8 +22,8 @@ Source = Literal["units", "derived", "reviewed"]
 
 
 def overlay_folder(name: str, revision: str) -> Path:
-    """Where people's annotations of a release lie: `annotations/<name>@<revision>/` in the project, percent-encoded."""
-    return project_root() / "annotations" / f"{quote(name, safe=' ')}@{quote(revision, safe=' ')}"
+    """Where people's annotations of a release lie: `<name>@<revision>`, percent-encoded, in the annotations folder."""
+    return annotations_folder() / f"{quote(name, safe=' ')}@{quote(revision, safe=' ')}"
 
 
 def read_units(data: bytes, path: str, known: set[CheckKey], source: Source, findings: Findings) -> dict[CheckKey, Unit]:

@@ -30,6 +30,7 @@ class _Block:
     judge: str
     judge_sha256: str
     judge_samples: int
+    answers_probes: bool
     system: str
     case_id: str
     records: tuple[Record | None, ...]  # by sample
@@ -45,7 +46,7 @@ def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequ
     Returns:
         One row per (judge, system, case_id, sample, judge_sample, check_id). Ids and words have pandas' text type, missing
         ones are NaN. `label` is Int64: 0, 1 or 2 where `state` is "valid", <NA> elsewhere. States: `valid`; `invalid` (the
-        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text or judge hash);
+        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text, probe or judge hash);
         `no_candidate` (`outcome` says what there is instead, missing where nothing was made). `simulated` is true where the
         system, its candidate or the judge is. Of several answers the newest valid one with the current hashes counts, else
         the newest invalid one. Answers outside the plan are not in it; see `leftovers`.
@@ -59,7 +60,7 @@ def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequ
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for block in _blocks(run, list(checks), judges, systems):
         verdicts = run.judgments(block.judge, block.system, block.case_id).verdicts()
-        for row in _rows(block, checks[block.case_id], verdicts):
+        for row in _rows(run.meta.release.revision, block, checks[block.case_id], verdicts):
             for name, value in zip(COLUMNS, row, strict=True):
                 columns[name].append(value)
     return pd.DataFrame({name: pd.Series(values, dtype=_TYPES.get(name, "str")) for name, values in columns.items()})
@@ -81,10 +82,11 @@ def _blocks(run: Run, case_ids: list[str], judges: Sequence[str] | None, systems
     }
     for judge in run.judges if judges is None else judges:
         entry = run.judges[judge]
-        judge_samples = entry.judge().samples
+        profile = entry.judge()
         for (system, case_id), records in candidates.items():
             simulated = entry.simulated or run.systems[system].simulated
-            yield _Block(judge, entry.sha256, judge_samples, system, case_id, records, simulated)
+            asked = (profile.samples, not profile.asks_model)
+            yield _Block(judge, entry.sha256, *asked, system, case_id, records, simulated)
 
 
 def current_record(run: Run, system: str, case_id: str, sample: int) -> Record | None:
@@ -93,7 +95,7 @@ def current_record(run: Run, system: str, case_id: str, sample: int) -> Record |
     return record if record is not None and record.system_sha256 == run.systems[system].sha256 else None
 
 
-def _rows(block: _Block, checks: list[PlannedCheck], verdicts: list[Verdict]) -> Iterator[tuple[Any, ...]]:
+def _rows(revision: str, block: _Block, checks: list[PlannedCheck], verdicts: list[Verdict]) -> Iterator[tuple[Any, ...]]:
     answers: dict[tuple[int, int, str], list[Verdict]] = {}
     for verdict in verdicts:
         answers.setdefault(verdict.unit, []).append(verdict)
@@ -104,7 +106,10 @@ def _rows(block: _Block, checks: list[PlannedCheck], verdicts: list[Verdict]) ->
         for judge_sample in range(block.judge_samples):
             for check in checks:
                 given = answers.get((sample, judge_sample, check.check_id), ())
-                state, label, invalid = _state(given, block.judge_sha256, sha256, check.check_sha256)
+                key = None
+                if given and sha256 is not None and block.answers_probes:
+                    key = check.probe_key(revision, sha256, block.judge_sha256, judge_sample)
+                state, label, invalid = _state(given, block.judge_sha256, sha256, check.check_sha256, key)
                 yield (
                     block.judge, block.system, block.case_id, check.category, sample, judge_sample, check.check_id,
                     check.dimension, check.polarity, check.dimension_source, state, label, invalid, outcome, sha256,
@@ -113,15 +118,20 @@ def _rows(block: _Block, checks: list[PlannedCheck], verdicts: list[Verdict]) ->
 
 
 def _state(
-    given: Sequence[Verdict], judge_sha256: str, candidate_sha256: str | None, check_sha256: str
+    given: Sequence[Verdict], judge_sha256: str, candidate_sha256: str | None, check_sha256: str, key: str | None
 ) -> tuple[str, int | None, str | None]:
-    """State, label and invalid reason of one unit, from its answers in the order they were given."""
+    """State, label and invalid reason of one unit, from its answers in the order they were given.
+
+    `key` is the one an answer has to carry where the judge answers probes; a changed probe shows in nothing else.
+    """
     if candidate_sha256 is None:
         return "no_candidate", None, None
     current = (judge_sha256, candidate_sha256, check_sha256)
     newest_invalid = None
     for verdict in reversed(given):
         if (verdict.judge_sha256, verdict.candidate_sha256, verdict.check_sha256) != current:
+            continue
+        if key is not None and verdict.key != key:
             continue
         if verdict.label is not None:
             return "valid", verdict.label, None

@@ -16,6 +16,9 @@ InvalidReason = Literal[
 TRANSIENT = ("parse_error", "missing_field", "bad_value", "out_of_range", "ambiguous", "truncated", "transport")
 
 
+MODEL_PROTOCOLS = ("direct", "agentic")
+
+
 class Transcode(StrictShape):
     """The named way images are made ready for a judge."""
 
@@ -55,7 +58,7 @@ class JudgeSpec(StrictShape):
     @model_validator(mode="before")
     @classmethod
     def _resolve_packet(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("protocol") in ("direct", "agentic") and value.get("packet") is None:
+        if isinstance(value, dict) and value.get("protocol") in MODEL_PROTOCOLS and value.get("packet") is None:
             return {**value, "packet": {}}
         return value
 
@@ -66,21 +69,25 @@ class JudgeSpec(StrictShape):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        asks_model = self.protocol in ("direct", "agentic")
         found: list[tuple[str, str]] = []
-        if asks_model and self.model is None:
+        if self.asks_model and self.model is None:
             found.append((f"A {self.protocol} judge without a model", "Add model."))
         found += [
             (f"A {self.protocol} judge with {field}, which it does not use", f"Remove {field}.")
             for field in ("model", "packet")
-            if not asks_model and getattr(self, field) is not None
+            if not self.asks_model and getattr(self, field) is not None
         ]
         if self.agentic is not None and self.protocol != "agentic":
             found.append((f"A {self.protocol} judge with agentic settings", "Remove agentic."))
-        if not asks_model and self.checks_per_call != 1:
+        if not self.asks_model and self.checks_per_call != 1:
             found.append((f"A {self.protocol} judge with checks_per_call", "Remove it."))
         inconsistent(found)
         return self
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a language model answers; `tools` and `truth` answer probes."""
+        return self.protocol in MODEL_PROTOCOLS
 
 
 def parse_judge(value: Any, where: str = "judge") -> JudgeSpec:

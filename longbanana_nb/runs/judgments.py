@@ -80,6 +80,7 @@ class Judgment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 class Verdict(msgspec.Struct, frozen=True, gc=False):
     """Of a judgment only what a grid needs; the other fields of the line are skipped, not decoded."""
 
+    key: str
     judge_sha256: str
     sample: int
     judge_sample: int

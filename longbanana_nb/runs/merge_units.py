@@ -43,17 +43,20 @@ def merged_entries(runs: Iterable[Run], kind: Literal["systems", "judges"], faul
 
 
 def merged_plan(runs: Iterable[Run], faults: list[Fault]) -> tuple[list[PlannedCase], list[PlannedCheck]]:
-    """All planned cases in the release's order, and their checks; one check with two texts is a fault."""
+    """All planned cases in the release's order, and their checks; one check with two texts or two probes is a fault."""
     cases: dict[str, PlannedCase] = {}
     checks: dict[str, dict[str, PlannedCheck]] = {}
     for run in runs:
         cases.update({case.case_id: cases.get(case.case_id, case) for case in run.cases()})
         for check in run.checks():
             held = checks.setdefault(check.case_id, {}).setdefault(check.check_id, check)
-            if held.check_sha256 != check.check_sha256:
-                where, fix = str(run.path / "checks.jsonl"), "Merge runs of one release."
-                fault = Fault(where, "check", check.check_sha256, held.check_sha256, fix, check.case_id, check.check_id)
-                faults.append(fault)
+            where, fix = str(run.path / "checks.jsonl"), "Merge runs of one release, judged with the same probes."
+            for code, found, expected in (
+                ("check", check.check_sha256, held.check_sha256),
+                ("probe", check.probe_sha256 or "no probe", held.probe_sha256 or "no probe"),
+            ):
+                if found != expected:
+                    faults.append(Fault(where, code, found, expected, fix, check.case_id, check.check_id))
     ordered = sorted(cases.values(), key=lambda case: case.n)
     return ordered, [check for case in ordered for check in checks.get(case.case_id, {}).values()]
 

@@ -10,10 +10,13 @@ import msgspec
 
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import write_atomic
+from longbanana_nb.release import parse_probe
+from longbanana_nb.release.probes import reference_ids
 from longbanana_nb.runs.disk import saving
+from longbanana_nb.runs.identity import judgment_key
 
 if TYPE_CHECKING:
-    from longbanana_nb.release import Case, Check, Evaluation, Reference, Unit
+    from longbanana_nb.release import Case, Check, Evaluation, Reference
 
 Row = TypeVar("Row", bound=msgspec.Struct)
 
@@ -38,7 +41,10 @@ class PlannedCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PlannedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A check of the plan; dimension, polarity and unit are null where nothing states them."""
+    """A check of the plan; dimension, polarity and unit are null where nothing states them, `probe_sha256` where it has no probe.
+
+    `exemplars` are the references its probe looks at: SHA-256 by id, in the order of ids.
+    """
 
     case_id: str
     check_id: str
@@ -50,6 +56,13 @@ class PlannedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     unit: str | None
     question: str
     reference_ids: list[str]
+    probe_sha256: str | None
+    exemplars: dict[str, str]
+
+    def probe_key(self, revision: str, candidate_sha256: str, judge_sha256: str, judge_sample: int) -> str:
+        """The key of an answer to this check's probe: a changed probe, or a changed exemplar, is another key."""
+        asked = f"{self.check_sha256}+{self.probe_sha256}"
+        return judgment_key(revision, asked, candidate_sha256, list(self.exemplars.values()), judge_sha256, judge_sample)
 
 
 def plan_case(n: int, case: Case) -> PlannedCase:
@@ -61,15 +74,15 @@ def plan_case(n: int, case: Case) -> PlannedCase:
 
 def plan_checks(case: Case, evaluation: Evaluation) -> list[PlannedCheck]:
     """The frozen rows of a case's checks, in the release's order."""
-    units = evaluation.units
-    return [_planned_check(check, units.get((case.case_id, check.check_id))) for check in evaluation.checks[case.case_id]]
+    return [_planned_check(case, check, evaluation) for check in evaluation.checks[case.case_id]]
 
 
 def _planned(reference: Reference) -> PlannedReference:
     return PlannedReference(reference.id, reference.path, reference.sha256)
 
 
-def _planned_check(check: Check, unit: Unit | None) -> PlannedCheck:
+def _planned_check(case: Case, check: Check, evaluation: Evaluation) -> PlannedCheck:
+    unit = evaluation.units.get((case.case_id, check.check_id))
     return PlannedCheck(
         case_id=check.case_id,
         check_id=check.check_id,
@@ -81,7 +94,17 @@ def _planned_check(check: Check, unit: Unit | None) -> PlannedCheck:
         unit=unit.unit if unit is not None else None,
         question=check.question,
         reference_ids=list(check.reference_ids),
+        probe_sha256=evaluation.probe_sha256(case.case_id, check.check_id),
+        exemplars=_exemplars(case, check, evaluation),
     )
+
+
+def _exemplars(case: Case, check: Check, evaluation: Evaluation) -> dict[str, str]:
+    probe = evaluation.probes.get((case.case_id, check.check_id))
+    if probe is None:
+        return {}
+    named = sorted(reference_ids(parse_probe(probe, f"probe of {case.case_id!r} {check.check_id!r}")))
+    return {reference.id: reference.sha256 for name in named if (reference := case.reference(name)) is not None}
 
 
 def write_rows(path: Path, rows: Iterable[Any]) -> None:

@@ -32,12 +32,12 @@ def reusable_answers(run_paths: Iterable[str | Path]) -> dict[str, Judgment]:
 
 
 def adopt_answer(
-    answer: Judgment, *, judge: str, system: str, case_id: str, sample: int, judge_sample: int, check_id: str | None = None
+    answer: Judgment, *, judge: str, system: str, case_id: str, sample: int, judge_sample: int, check_id: str
 ) -> Judgment:
     """An answer from elsewhere under the names of this run. Its cost here is nothing: it was paid where it was asked.
 
     Args:
-        check_id: the check it answers here; it may differ, because a key names the check's text. None keeps the id it has.
+        check_id: the check it answers here; it may differ, because a key names the check's text.
     """
     return msgspec.structs.replace(
         answer,
@@ -46,7 +46,7 @@ def adopt_answer(
         case_id=case_id,
         sample=sample,
         judge_sample=judge_sample,
-        check_id=answer.check_id if check_id is None else check_id,
+        check_id=check_id,
         cost_usd=0.0,
     )
 
