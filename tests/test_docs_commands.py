@@ -28,12 +28,17 @@ def commands():
                     yield pytest.param(line.split("  #")[0].strip(), id=f"{page.name}: {line[:60]}")
 
 
-@pytest.fixture
-def workplace(demo_home, tmp_path):
-    shutil.copytree(demo_home / "reports", tmp_path / "reports")
-    shutil.copytree(demo_home / "data", tmp_path / "data")
-    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "docs" / "examples", dirs_exist_ok=True)
-    return tmp_path
+@pytest.fixture(scope="module")
+def workplace(demo_home, tmp_path_factory):
+    """Where the pages stand: a checkout's folders with a finished run, two shards of it, and the demo release."""
+    place = tmp_path_factory.mktemp("workplace")
+    for name in ("demo", "shard-1", "shard-2"):
+        shutil.copytree(demo_home / "reports" / "demo", place / "reports" / name)
+    releases = demo_home / "data" / "releases"
+    shutil.copytree(releases / "demo_v1-1", place / "data" / "releases" / "demo_v1-1")
+    shutil.copytree(releases / "demo_v1-1", place / "data" / "releases" / "demo_v1")
+    shutil.copytree(ROOT / "docs" / "examples", place / "docs" / "examples")
+    return place
 
 
 @pytest.mark.parametrize("command", commands())
