@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.generation import prepare
 from longbanana_nb.generation.engine import needs_making
+from longbanana_nb.generation.fp_direct import windows
+from longbanana_nb.generation.native import MAX_IMAGE_CALLS
 from longbanana_nb.runs import open_run, select_cases, verdict_grid
 
 if TYPE_CHECKING:
-    from longbanana_nb.generation.prepare import Factories
+    from longbanana_nb.generation.prepare import Factories, Prepared
     from longbanana_nb.release import Case, Release
     from longbanana_nb.runs import Experiment, JudgeSpec, Run, SystemSpec
 
@@ -109,10 +110,10 @@ def _existing(experiment: Experiment) -> Run | None:
 
 def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backends: Factories, agents: Factories) -> SystemPlan:
     asked = len(cases) * spec.samples
-    reason = None
+    reason, prepared = None, None
     if spec.harness.kind != "imported":
         try:
-            prepare([spec], cases, backends=backends, agents=agents)
+            prepared = prepare([spec], cases, backends=backends, agents=agents)[0]
         except CallError as error:
             reason = str(error).splitlines()[-1].strip()
     missing = [
@@ -121,18 +122,20 @@ def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backe
         for n in range(spec.samples)
         if run is None or needs_making(run.candidate(spec.name, case.case_id, n).record())
     ]
-    calls = [_image_calls(spec, case) for case in missing]
-    images = [_images_sent(spec, case) for case in missing]
-    return SystemPlan(spec.name, asked, len(missing), _total(calls), _total(images), _cost(spec, len(missing)), reason)
+    calls = _total([_image_calls(spec, case) for case in missing])
+    images = _total([_images_sent(spec, case) for case in missing])
+    cost = _cost(spec, prepared, calls, len(missing)) if reason is None else None
+    return SystemPlan(spec.name, asked, len(missing), calls, images, cost, reason)
 
 
 def _image_calls(spec: SystemSpec, case: Case) -> int | None:
     """Image calls of one candidate at most; None where nothing bounds them."""
+    most = spec.limits.max_image_calls
     if spec.is_floor or spec.harness.kind == "imported":
         return 0
     if spec.harness.kind == "fp-direct":
-        return _windows(spec, case)
-    return spec.limits.max_image_calls
+        return min(_windows(spec, case), most) if most is not None else _windows(spec, case)
+    return most or (MAX_IMAGE_CALLS if spec.harness.kind == "native" else None)
 
 
 def _images_sent(spec: SystemSpec, case: Case) -> int | None:
@@ -145,8 +148,7 @@ def _images_sent(spec: SystemSpec, case: Case) -> int | None:
 
 
 def _windows(spec: SystemSpec, case: Case) -> int:
-    beyond = max(0, len(case.references) - spec.references.size)
-    return 1 + math.ceil(beyond / spec.references.stride)
+    return len(windows(case.references, spec.references.size, spec.references.stride))
 
 
 def _total(numbers: list[int | None]) -> int | None:
@@ -154,13 +156,14 @@ def _total(numbers: list[int | None]) -> int | None:
     return sum(known) if len(known) == len(numbers) else None
 
 
-def _cost(spec: SystemSpec, candidates: int) -> float | None:
-    """Dollars at most: 0 for what is embedded, the declared limit for the rest, None where neither is known."""
-    providers = {model.provider for model in (spec.backend, spec.agent_model) if model is not None}
-    if providers <= {"sketch", "embedded"}:
+def _cost(spec: SystemSpec, prepared: Prepared | None, image_calls: int | None, candidates: int) -> float | None:
+    """Dollars at most: 0 for what is free, else the least that its calls and its own limit allow; None where neither is known."""
+    if prepared is None or not prepared.is_paid:
         return 0.0
-    limit = spec.limits.max_usd_per_case
-    return limit * candidates if limit is not None else None
+    bounds = [spec.limits.max_usd_per_case * candidates] if spec.limits.max_usd_per_case is not None else []
+    if image_calls is not None and prepared.turn_usd == 0:
+        bounds.append(image_calls * prepared.image_usd)
+    return min(bounds, default=None)
 
 
 def _judge_plan(judge: JudgeSpec, experiment: Experiment, release: Release, cases: Sequence[Case], run: Run | None) -> JudgePlan:

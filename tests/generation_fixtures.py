@@ -23,9 +23,10 @@ from longbanana_nb.generation import (
     Turn,
     Usage,
 )
+from longbanana_nb.generation.paying import Purse
 from longbanana_nb.generation.scenes import new_scene, pasted
 from longbanana_nb.release import Case, Reference, Release, load_release, write_release
-from longbanana_nb.runs import SystemSpec, parse_system
+from longbanana_nb.runs import Budget, Ledger, SystemSpec, parse_system
 
 COLOURS = ["red", "green", "blue", "yellow", "purple", "orange", "teal", "pink", "brown", "white"]
 
@@ -104,8 +105,12 @@ class PasteBackend:
     """Pastes thumbnails of the images it is given side by side. Its params make it fail in a chosen way at a chosen call."""
 
     def __init__(self, choice: ModelChoice) -> None:
-        self.params = {"capacity": 16, "size": 96, "at": 0, "how": "", "cost": 0.0, **choice.params}
+        self.params = {"capacity": 16, "size": 96, "at": 0, "how": "", "cost": 0.0, "most": 0.0, **choice.params}
         self.requests: list[ImageRequest] = []
+
+    @property
+    def max_usd_per_call(self) -> float:
+        return float(self.params["most"] or self.params["cost"])
 
     @property
     def capabilities(self) -> Capabilities:
@@ -156,6 +161,23 @@ class PasteBackend:
 
 def make_backend(choice: ModelChoice) -> PasteBackend:
     return PasteBackend(choice)
+
+
+class SecretlyPaidBackend:
+    """Reports a cost and states no price."""
+
+    def __init__(self, choice: ModelChoice) -> None:
+        self.inner = PasteBackend(choice)
+        self.capabilities = self.inner.capabilities
+
+    def draw(self, request: ImageRequest) -> ImageResult:
+        return self.inner.draw(request)
+
+
+def purse(folder: Path, *, run_usd: float | None = None, case_usd: float | None = None) -> Purse:
+    """A purse with its ledger in `folder`."""
+    names = {"backend": "paste", "agent": "script"}
+    return Purse(Ledger(folder / "calls.jsonl"), Budget(run_usd), Budget(case_usd), names)
 
 
 SCRIPTS: dict[str, list[Action]] = {

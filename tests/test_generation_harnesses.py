@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from generation_fixtures import PasteBackend, ScriptedAgent, direct_system, make_case, native_system
+from generation_fixtures import PasteBackend, ScriptedAgent, direct_system, make_case, native_system, purse
 
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.generation import ModelChoice, Models
@@ -15,11 +15,11 @@ from longbanana_nb.runs import parse_system
 SEED = 11
 
 
-def run(spec, case):
+def run(spec, case, purse=None):
     """The draft, the backend and the agent that made it."""
     backend = PasteBackend(ModelChoice("test", "paste", params=spec.backend.params))
     agent = ScriptedAgent(ModelChoice("test", spec.agent_model.id)) if spec.agent_model else None
-    return HARNESSES[spec.harness.kind](case, spec, Models(backend, agent), SEED), backend, agent
+    return HARNESSES[spec.harness.kind](case, spec, Models(backend, agent, purse), SEED), backend, agent
 
 
 def window(**fields):
@@ -126,8 +126,8 @@ def test_image_calls_and_dollars_are_limits(tmp_path):
     calls, _, _ = run(direct_system(references=window(size=1, stride=1), limits={"max_image_calls": 2}), case)
     assert (calls.outcome, calls.reason.code, len(calls.steps)) == ("budget", "max_image_calls", 2)
     paid = {"provider": "test", "id": "paste", "params": {"cost": 0.5}}
-    spec = direct_system(references=window(size=1, stride=1), limits={"max_usd_per_case": 1}, backend=paid)
-    dollars, _, _ = run(spec, case)
+    spec = direct_system(references=window(size=1, stride=1), backend=paid)
+    dollars, _, _ = run(spec, case, purse(tmp_path, case_usd=1))
     assert (dollars.outcome, dollars.reason.code, len(dollars.steps)) == ("budget", "max_usd_per_case", 2)
 
 

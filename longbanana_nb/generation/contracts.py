@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from longbanana_nb.files import sha256_bytes
+
+if TYPE_CHECKING:
+    from longbanana_nb.generation.paying import Purse
 
 Role = Literal["background", "reference", "carried"]
 DrawOutcome = Literal["image", "blocked", "no_image", "failed", "timeout"]
@@ -113,7 +115,10 @@ class ImageResult:
 
 
 class Backend(Protocol):
-    """An image model. One instance serves all calls of one candidate, in one process, one call at a time."""
+    """An image model. One instance serves all calls of one candidate, in one process, one call at a time.
+
+    One whose calls are paid also states `max_usd_per_call` (`paying.Paid`); so does a paid agent model.
+    """
 
     @property
     def capabilities(self) -> Capabilities:
@@ -222,10 +227,11 @@ AgentFactory = Callable[[ModelChoice], AgentModel]
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models one job has at hand; floors have none."""
+    """The models one job has at hand, and the purse that pays their calls; floors have none, free models need no purse."""
 
     backend: Backend | None = None
     agent: AgentModel | None = None
+    purse: Purse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +267,3 @@ class Draft:
     trace: list[dict[str, Any]] = field(default_factory=list)
     workflow: dict[str, Any] = field(default_factory=dict)
     scene: Scene | None = None  # of the final image
-
-
-Clock = Callable[[], float]
-monotonic: Clock = time.monotonic

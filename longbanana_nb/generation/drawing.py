@@ -25,6 +25,7 @@ from longbanana_nb.generation.contracts import (
     shortened,
 )
 from longbanana_nb.generation.images import NotAPictureError, PictureFacts, examine
+from longbanana_nb.generation.paying import OverBudgetError, Purse, Receipt, paid_call
 from longbanana_nb.generation.scenes import Origins, traced
 from longbanana_nb.generation.seeds import call_seed
 from longbanana_nb.generation.tools import KEEP
@@ -53,11 +54,13 @@ class Drawn:
 class DrawingBoard:
     """The picture in progress of one candidate: makes image calls, keeps every result as a step of the draft."""
 
-    def __init__(self, case: Case, backend: Backend, seed: int) -> None:
+    def __init__(self, case: Case, backend: Backend, seed: int, purse: Purse | None = None) -> None:
         self.draft = Draft(outcome="no_image", size_asked=backend.capabilities.sizes[0])
         self.origins = Origins(references={reference.sha256 for reference in case.inputs})
         self._backend = backend
         self._seed = seed
+        self._purse = purse
+        self.out_of_money: Reason | None = None  # why the last image call was not made
 
     @property
     def current(self) -> Step | None:
@@ -69,11 +72,6 @@ class DrawingBoard:
         return len(inputs) + (1 if keep_current and self.current else 0)
 
     @property
-    def spent_usd(self) -> float:
-        """What the calls of this candidate have cost so far, agent and image calls together."""
-        return sum(usage.cost_usd for usage in self.draft.usage)
-
-    @property
     def capacity(self) -> int:
         """How many images the model takes in one call."""
         return self._backend.capabilities.references_per_call
@@ -81,21 +79,25 @@ class DrawingBoard:
     def draw(self, prompt: str, inputs: Sequence[Input], *, keep_current: bool) -> Drawn:
         """Make one image call: the carried picture first, then `inputs` in their order.
 
-        The caller has seen to it that the images fit the model's capacity.
+        The caller has seen to it that the images fit the model's capacity. A call that could pass a budget is not made: it
+        is no call, sends nothing, and its outcome is "budget".
         """
         parent = self.current if keep_current else None
         if parent is not None and KEEP not in prompt:
             prompt = f"{KEEP} {prompt}"
         carried = (InputImage("carried", parent.image, parent.sha256),) if parent else ()
         images = (*carried, *(one.image for one in inputs))
-        self.draft.image_calls += 1
-        call = self.draft.image_calls
+        call = self.draft.image_calls + 1
         request = ImageRequest(prompt, images, call_seed(self._seed, call), self._backend.capabilities.sizes[0])
-        for one in inputs:
-            if one.reference_id not in self.draft.sent:
-                self.draft.sent.append(one.reference_id)
         started = time.monotonic()
-        result = self._asked(request, call)
+        try:
+            with paid_call(self._purse, "backend", self._backend) as receipt:
+                result = self._asked(request, call, receipt)
+        except OverBudgetError as error:
+            self.out_of_money = Reason(error.code, f"image call {call}", str(error))
+            return Drawn("budget", self.out_of_money)
+        self.draft.image_calls = call
+        self.draft.sent += [name for name in dict.fromkeys(one.reference_id for one in inputs) if name not in self.draft.sent]
         self.count("backend", result.usage)
         drawn = self._checked(result, call)
         self._trace_call(request, drawn, result, time.monotonic() - started)
@@ -132,14 +134,16 @@ class DrawingBoard:
         }
         self.draft.trace.append(line)
 
-    def _asked(self, request: ImageRequest, call: int) -> ImageResult:
+    def _asked(self, request: ImageRequest, call: int, receipt: Receipt) -> ImageResult:
         """The model's answer; an exception in its code is an outcome of this candidate, with the end of the traceback."""
         try:
-            return self._backend.draw(request)
+            result = self._backend.draw(request)
         except WorkbenchError:
             raise
         except Exception:
             return ImageResult("failed", reason=Reason("backend_exception", f"image call {call}", traceback.format_exc()[-2000:]))
+        receipt.usage, receipt.outcome = result.usage, result.outcome
+        return result
 
     def _checked(self, result: ImageResult, call: int) -> Drawn:
         where = f"image call {call}"

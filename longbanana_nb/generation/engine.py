@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
 from longbanana_nb.generation.contracts import Reason
-from longbanana_nb.generation.jobs import Job, Made, Refused
+from longbanana_nb.generation.jobs import Job, Made, Refused, carry_out
 from longbanana_nb.generation.keeping import keep, without_image
+from longbanana_nb.generation.paying import RUN_BUDGET, Purse
 from longbanana_nb.generation.prepare import Factories, Prepared, prepare
 from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
-from longbanana_nb.generation.workers import grouped, work_off
+from longbanana_nb.generation.workers import Result, grouped, work_off
 from longbanana_nb.names import nearest
-from longbanana_nb.runs import Failure, graceful_stop, open_run
+from longbanana_nb.runs import Budget, Failure, Ledger, Limits, each_waiting, graceful_stop, open_run, spent_in
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_candidate, adopt_scenes
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case, Release
     from longbanana_nb.runs import CandidateSlot, Record, Run, SystemSpec
-    from longbanana_nb.runs.experiment import Limits
 
 TRANSIENT = frozenset({"rate_limited", "overloaded", "transport"})  # reasons of "failed" that another attempt may overcome
 MOST_ATTEMPTS = 3  # of a candidate that failed for a transient reason
@@ -32,10 +32,10 @@ MOST_ATTEMPTS = 3  # of a candidate that failed for a transient reason
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a generation runs: processes, and a budget in dollars."""
+    """How a generation runs: processes for work on this machine, and limits for what is paid."""
 
     workers: int
-    max_usd: float | None = None
+    limits: Limits = field(default_factory=Limits)
 
 
 def generate_run(
@@ -53,12 +53,14 @@ def generate_run(
     """Make every candidate that is missing; finished ones are left alone, whatever their outcome.
 
     Made again, with the next attempt number: candidates whose outcome is "interrupted", and those that "failed" for a transient
-    reason (rate limit, overload, transport), up to three attempts. `imported` systems are passed over.
+    reason (rate limit, overload, transport), up to three attempts, and those that the budget of the run cut short. `imported`
+    systems are passed over. Systems whose models are paid work in threads of this process, all others in worker processes.
 
     Args:
         backends, agents: factories by provider, each a top-level callable or "module:callable" taking a ModelChoice.
         case_ids: the selection; None takes all cases of the release.
-        limits: of the experiment; `max_usd` stops handing out work once that much was spent in this run.
+        limits: of the experiment; a call that could pass `max_usd`, calls in flight included, is not made and ends the work;
+            `concurrency` is how many paid candidates are worked on at once.
         workers: processes; None takes one a processor.
         reuse: earlier runs, or their folders; an image of the same system hash, release, revision, case and sample is copied
             instead of made.
@@ -71,7 +73,7 @@ def generate_run(
     cases = _chosen(release, case_ids)
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
-    settings = Settings(workers or processors(), limits.max_usd if limits is not None else None)
+    settings = Settings(workers or processors(), limits or Limits())
     earlier = _earlier(reuse, release)
     summary = Summary(notes=[f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here])
     with run.owner():
@@ -88,11 +90,13 @@ def processors() -> int:
 
 
 def needs_making(record: Record | None) -> bool:
-    """Whether a candidate is missing, was interrupted, or failed for a reason that another attempt may overcome."""
+    """Whether a candidate is missing, was cut short, or failed for a reason that another attempt may overcome."""
     if record is None or record.outcome == "interrupted":
         return True
-    transient = record.outcome == "failed" and record.reason is not None and record.reason.code in TRANSIENT
-    return transient and record.attempt < MOST_ATTEMPTS
+    code = record.reason.code if record.reason is not None else ""
+    if record.outcome == "budget":
+        return code == RUN_BUDGET
+    return record.outcome == "failed" and code in TRANSIENT and record.attempt < MOST_ATTEMPTS
 
 
 def _chosen(release: Release, case_ids: Iterable[str] | None) -> list[Case]:
@@ -152,37 +156,73 @@ def _adopt(run: Run, found: tuple[Run, CandidateSlot], slot: CandidateSlot, syst
 
 
 def _make(run: Run, prepared: Sequence[Prepared], jobs: Sequence[Job], settings: Settings, summary: Summary) -> None:
-    """Do the jobs and write what they give, until they are done, a stop is asked for, or the budget is used up."""
+    """Do the jobs and write what they give, until they are done, a stop is asked for, or the budget is reached."""
     by_name = {system.spec.name: system for system in prepared}
+    budget = _budget(run, [job for job in jobs if by_name[job.spec.name].is_paid], settings)
     refused: list[Refused] = []
-    spent = sum(record.cost_usd for record in run.records()) if settings.max_usd is not None else 0.0
-
-    def is_spent() -> bool:
-        return settings.max_usd is not None and spent > 0 and spent >= settings.max_usd
-
+    cut = 0
     with graceful_stop() as stop:
-        results = work_off(grouped(jobs, by_name), settings.workers, lambda: stop() or is_spent())
+        results = _results(run, by_name, jobs, settings, budget, lambda: stop() or budget.is_reached)
         with closing(results):  # ends its processes on any error here
             for job, result in results:
                 if isinstance(result, Refused):
                     refused.append(result)
                     continue
                 made = _without_draft(job, result) if isinstance(result, Failure) else result
+                cut += (is_cut := _is_cut(made))
+                if is_cut and made.draft.agent_calls == made.draft.image_calls == 0:
+                    continue  # it was not begun
                 record = keep(run, by_name[job.spec.name], job, made)
-                summary.made += 1
+                summary.made += not is_cut
                 summary.count(record.system, record.outcome)
                 summary.note_size(record.system, record.case_id, made)
-                spent += record.cost_usd
         if refused:
             raise _refusal(refused)
         stop.require_complete(summary.made, len(jobs), "candidates")
-    if is_spent() and summary.made < len(jobs):
+    if budget.is_reached and summary.made < len(jobs):
         raise Incomplete(
-            f"The budget of ${settings.max_usd:g} is used up (${spent:.2f} spent): {summary.made} of {len(jobs)} candidates are "
-            f"made and kept. Raise limits.max_usd and run the same command again to go on from there.\n{summary}"
+            f"The budget of ${budget.max_usd:g} is used up (${budget.spent_usd:.2f} spent): {summary.made} of {len(jobs)} "
+            f"candidates are made and kept, {cut} could not go on. Raise limits.max_usd and run the same command again.\n"
+            f"{summary}"
         )
     if interrupted := sum(counts["interrupted"] for counts in summary.outcomes.values()):
         raise Incomplete(f"{interrupted} candidates were interrupted; the same command makes them again.\n{summary}")
+
+
+def _budget(run: Run, paid: Sequence[Job], settings: Settings) -> Budget:
+    """The budget of the run, less what was spent in it; a call whose end is not known counts with its most."""
+    if not paid or settings.limits.max_usd is None:
+        return Budget(None)
+    spent = spent_in(run)
+    return Budget(settings.limits.max_usd, spent.usd + spent.open_usd)
+
+
+def _results(
+    run: Run,
+    by_name: Mapping[str, Prepared],
+    jobs: Sequence[Job],
+    settings: Settings,
+    budget: Budget,
+    stop: Callable[[], bool],
+) -> Generator[tuple[Job, Result]]:
+    """What is free in worker processes, then what is paid in threads of this one, which alone may write ledgers."""
+    paid = [job for job in jobs if by_name[job.spec.name].is_paid]
+    free = [job for job in jobs if not by_name[job.spec.name].is_paid]
+    yield from work_off(grouped(free, by_name), settings.workers, stop)
+
+    def pay(job: Job) -> Made | Refused:
+        models = {"backend": job.spec.backend, "agent": job.spec.agent_model}
+        names = {role: model.id for role, model in models.items() if model is not None}
+        ledger = Ledger(run.candidate(job.spec.name, job.case.case_id, job.sample).calls)
+        return carry_out(job, Purse(ledger, budget, Budget(job.spec.limits.max_usd_per_case), names))
+
+    if paid:
+        yield from each_waiting(pay, paid, workers=settings.limits.concurrency, label="generate, paid", stop=stop)
+
+
+def _is_cut(made: Made) -> bool:
+    """Whether the budget of the run ended this candidate."""
+    return made.draft.outcome == "budget" and made.draft.reason is not None and made.draft.reason.code == RUN_BUDGET
 
 
 def _without_draft(job: Job, failure: Failure) -> Made:

@@ -65,7 +65,7 @@ def fp_direct(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
         raise CallError(f"system {spec.name!r}: fp-direct needs a backend.")
     refuse_what_does_not_fit(spec, case, models.backend.capabilities)
     policy = spec.references
-    board = DrawingBoard(case, models.backend, seed)
+    board = DrawingBoard(case, models.backend, seed, models.purse)
     parts = windows(case.references, policy.size, policy.stride)
     ends = None if spec.harness.timeout_s is None else time.monotonic() + spec.harness.timeout_s
     most = spec.limits.max_image_calls
@@ -75,8 +75,6 @@ def fp_direct(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
             return board.end("budget", Reason("max_image_calls", where, f"{most} image calls were allowed"))
         if ends is not None and time.monotonic() >= ends:
             return board.end("timeout", Reason("timeout", where, f"{spec.harness.timeout_s:g} s were allowed for the case"))
-        if (dollars := spec.limits.max_usd_per_case) is not None and board.spent_usd >= dollars > 0:
-            return board.end("budget", Reason("max_usd_per_case", where, f"${dollars:g} were allowed for the case"))
         first = (case.background,) if case.background is not None and policy.background == "first" else ()
         inputs = [Input(input_image(reference), reference.id) for reference in (*first, *part)]
         drawn = board.draw(case.prompt, inputs, keep_current=policy.carry_last)

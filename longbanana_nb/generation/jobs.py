@@ -14,6 +14,7 @@ from longbanana_nb.generation.harnesses import harness_of
 from longbanana_nb.generation.images import PictureFacts, examine
 
 if TYPE_CHECKING:
+    from longbanana_nb.generation.paying import Purse
     from longbanana_nb.release import Case
     from longbanana_nb.runs import SystemSpec
     from longbanana_nb.runs.system_spec import ModelSpec
@@ -50,10 +51,12 @@ class Refused:
     faults: tuple[Fault, ...]
 
 
-def carry_out(job: Job) -> Made | Refused:
-    """Run the job's harness. It writes nothing: the owner of the run does. WorkbenchErrors come back as values."""
+def carry_out(job: Job, purse: Purse | None = None) -> Made | Refused:
+    """Run the job's harness. It writes nothing but the ledger of paid calls; the owner of the run does. WorkbenchErrors come back
+    as values.
+    """
     try:
-        return _made(job)
+        return _made(job, purse)
     except WorkbenchError as error:
         return Refused(str(error), error.faults)
 
@@ -63,11 +66,12 @@ def carry_out_all(group: tuple[Job, ...]) -> list[Made | Refused]:
     return [carry_out(job) for job in group]
 
 
-def _made(job: Job) -> Made:
+def _made(job: Job, purse: Purse | None) -> Made:
     started = utc_now()
     models = Models(
         backend=resolve(job.backend)(choice(job.spec.backend)) if job.backend is not None and job.spec.backend else None,
         agent=resolve(job.agent)(choice(job.spec.agent_model)) if job.agent is not None and job.spec.agent_model else None,
+        purse=purse,
     )
     draft = harness_of(job.spec)(job.case, job.spec, models, job.seed)
     facts = examine(draft.image, least_edge=1) if draft.image is not None else None

@@ -26,6 +26,7 @@ from longbanana_nb.generation.contracts import (
     Turn,
 )
 from longbanana_nb.generation.drawing import DrawingBoard
+from longbanana_nb.generation.paying import OverBudgetError, Receipt, paid_call
 from longbanana_nb.generation.tools import FINISH, GENERATE
 from longbanana_nb.generation.workspace import Workspace
 
@@ -51,7 +52,7 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
     if backend is None or agent is None:
         raise CallError(f"system {spec.name!r}: native needs a backend and an agent model.")
     refuse_what_does_not_fit(spec, case, backend.capabilities)
-    board = DrawingBoard(case, backend, seed)
+    board = DrawingBoard(case, backend, seed, models.purse)
     workspace = Workspace(case, board, spec.limits.max_image_calls or MAX_IMAGE_CALLS)
     turns = spec.harness.max_turns or MAX_TURNS
     ends = None if spec.harness.timeout_s is None else time.monotonic() + spec.harness.timeout_s
@@ -71,10 +72,12 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
             image_calls_left=workspace.image_calls_left,
             seed=seed,
         )
-        if (most := spec.limits.max_usd_per_case) is not None and board.spent_usd >= most > 0:
-            return board.end("budget", Reason("max_usd_per_case", f"turn {number}", f"${most:g} were allowed for the case"))
         started = time.monotonic()
-        action = _asked(agent, turn)
+        try:
+            with paid_call(models.purse, "agent", agent) as receipt:
+                action = _asked(agent, turn, receipt)
+        except OverBudgetError as error:
+            return board.end("budget", Reason(error.code, f"turn {number}", str(error)))
         board.draft.agent_calls += 1
         board.count("agent", action.usage)
         board.draft.workflow = {"rounds": number}
@@ -84,19 +87,23 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
         if isinstance(action, Finish) or action.name == FINISH:
             return _finished(board, results, number)
         result = workspace.use(action)
+        if board.out_of_money is not None:
+            return board.end("budget", board.out_of_money)
         _trace_result(board, result)
         results.append(result)
     return board.end("budget", Reason("max_turns", f"turn {turns}", f"{turns} turns were allowed and the agent did not finish"))
 
 
-def _asked(agent: AgentModel, turn: Turn) -> Action:
+def _asked(agent: AgentModel, turn: Turn, receipt: Receipt) -> Action:
     """The agent model's action; an exception in its code is an outcome of this candidate, with the end of the traceback."""
     try:
-        return agent.next(turn)
+        action = agent.next(turn)
     except WorkbenchError:
         raise
     except Exception:
         return Stop("failed", Reason("agent_exception", f"turn {turn.number}", traceback.format_exc()[-2000:]))
+    receipt.usage, receipt.outcome = action.usage, type(action).__name__.lower()
+    return action
 
 
 def _finished(board: DrawingBoard, results: list[ToolResult], turn: int) -> Draft:

@@ -10,6 +10,7 @@ from longbanana_nb.errors import CallError, Fault
 from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Capabilities, ModelChoice
 from longbanana_nb.generation.harnesses import FITTING, VERSIONS, harness_of
 from longbanana_nb.generation.jobs import choice, resolve
+from longbanana_nb.generation.paying import most_of
 from longbanana_nb.names import nearest
 from longbanana_nb.runs import system_sha256
 
@@ -23,7 +24,7 @@ Factories = Mapping[str, Callable[[ModelChoice], Any] | str]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A system that can run: its hash, what was hashed beside its spec, and where its models come from."""
+    """A system that can run: its hash, what was hashed beside its spec, where its models come from, and what a call may cost."""
 
     spec: SystemSpec
     sha256: str
@@ -31,6 +32,13 @@ class Prepared:
     simulated: bool
     backend: BackendFactory | str | None
     agent: AgentFactory | str | None
+    image_usd: float = 0.0  # the most one image call may cost
+    turn_usd: float = 0.0  # the most one turn of the agent model may cost
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether any of its calls cost money."""
+        return self.image_usd > 0 or self.turn_usd > 0
 
 
 def prepare(systems: Sequence[SystemSpec], cases: Iterable[Case], *, backends: Factories, agents: Factories) -> list[Prepared]:
@@ -58,9 +66,11 @@ def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agen
     versions = {"harness": f"{kind}/{VERSIONS[kind]}"}
     backend = _factory(spec, "backend", spec.backend, backends)
     agent = _factory(spec, "agent model", spec.agent_model, agents)
-    simulated = False
+    simulated, image_usd, turn_usd = False, 0.0, 0.0
     if backend is not None and spec.backend is not None:
-        capabilities: Capabilities = resolve(backend)(choice(spec.backend)).capabilities
+        image_model = resolve(backend)(choice(spec.backend))
+        capabilities: Capabilities = image_model.capabilities
+        image_usd = most_of(image_model)
         versions["backend"] = capabilities.version
         simulated = simulated or capabilities.simulated
         if kind in FITTING:
@@ -69,8 +79,9 @@ def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agen
     if agent is not None and spec.agent_model is not None:
         model = resolve(agent)(choice(spec.agent_model))
         versions["agent"] = model.version
+        turn_usd = most_of(model)
         simulated = simulated or model.simulated
-    return Prepared(spec, system_sha256(spec, versions), versions, simulated, backend, agent)
+    return Prepared(spec, system_sha256(spec, versions), versions, simulated, backend, agent, image_usd, turn_usd)
 
 
 def _factory(

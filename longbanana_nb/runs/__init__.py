@@ -39,6 +39,7 @@ from longbanana_nb.runs.system_spec import (
     floor_system,
     parse_system,
 )
+from longbanana_nb.runs.threads import each_waiting
 from longbanana_nb.runs.verify import verify_run
 from longbanana_nb.runs.worker import Failure
 
@@ -90,6 +91,7 @@ __all__ = [
     "create_run",
     "current_record",
     "each",
+    "each_waiting",
     "floor_system",
     "graceful_stop",
     "judge_sha256",

@@ -115,6 +115,7 @@ class Budget:
 
     def __init__(self, max_usd: float | None, spent_usd: float = 0.0) -> None:
         self.max_usd, self.spent_usd, self.reserved_usd = max_usd, spent_usd, 0.0
+        self.is_reached = False  # whether a call was refused
         self._guard = threading.Lock()
 
     def reserve(self, max_usd: float) -> Reservation:
@@ -126,6 +127,7 @@ class Budget:
         with self._guard:
             after = self.spent_usd + self.reserved_usd + max_usd
             if self.max_usd is not None and after > self.max_usd + 1e-9:  # sums of cents are not exact
+                self.is_reached = True
                 raise Incomplete(
                     f"The budget of ${self.max_usd:.2f} is reached: ${self.spent_usd:.2f} spent, ${self.reserved_usd:.2f} in "
                     f"flight, the next call may cost ${max_usd:.2f}. "
