@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Incomplete.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     except OSError as error:
         print(_os_error_text(error), file=sys.stderr)
         return 1

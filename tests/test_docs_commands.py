@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import run_command
 
+from longbanana_nb.demo import build_demo
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```bash\n(.*?)^```", flags=re.M | re.S)
@@ -36,7 +38,7 @@ def workplace(demo_home, tmp_path_factory):
         shutil.copytree(demo_home / "reports" / "demo", place / "reports" / name)
     releases = demo_home / "data" / "releases"
     shutil.copytree(releases / "demo_v1-1", place / "data" / "releases" / "demo_v1-1")
-    shutil.copytree(releases / "demo_v1-1", place / "data" / "releases" / "demo_v1")
+    build_demo(place / "data" / "releases" / "demo_v1")
     shutil.copytree(ROOT / "docs" / "examples", place / "docs" / "examples")
     return place
 
