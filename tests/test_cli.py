@@ -96,8 +96,10 @@ def test_a_table_with_faults_names_the_rows(tmp_path):
 def test_a_terminal_without_utf8_and_a_strict_encoding_do_not_crash(tmp_path):
     file = table(tmp_path, "system,case_id,category,check_id,label\nmíne,ñ,SCC,1,Pass\n")
     environment = {**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-X", "warn_default_encoding", "-W", "error::EncodingWarning", "-m", "longbanana_nb"]
-    done = subprocess.run([*command, "score", str(file)], env=environment, capture_output=True, text=True, check=False)
+    code = "import sys, warnings; warnings.filterwarnings('error', category=EncodingWarning, module='longbanana_nb');"
+    code += "from longbanana_nb.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-X", "warn_default_encoding", "-c", code, "score", str(file)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "m\\xedne" in done.stdout
 
