@@ -10,12 +10,11 @@ from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.generation.scenes import place
 from longbanana_nb.judging.looks import Entity, Lettering, NoScene, Sighting, Unanswerable
 from longbanana_nb.vision.layout import area, centre, iou, share_inside
+from longbanana_nb.vision.lettering import LEGIBLE_PX
 
 TRUTH_VERSION = "truth-1"
 Box = tuple[float, float, float, float]
 
-LEGIBLE_PX = 8.0
-"""Height of a capital, in pixels of the candidate, under which a person cannot be held to read it."""
 TAG = ((0.66, 0.02, 0.98, 0.16), 0.068)
 CARD = ((0.33, 0.20, 0.67, 0.28), 0.043)
 """Where a tag's or a card's words stand on the whole reference, and the height of their capitals (fractions of it)."""

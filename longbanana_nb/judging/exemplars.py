@@ -22,6 +22,7 @@ Key = tuple[str, Box]
 Mask = npt.NDArray[np.bool_]
 CACHED_CASES = 2
 NAMED_ALIKE = 0.40  # shape likeness from which an equal name settles that two exemplars are one kind
+NAMED_APART = 0.90  # shape likeness up to which different names settle that they are two
 
 
 @dataclass(slots=True)
@@ -34,14 +35,18 @@ class Exemplar:
     texts: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
     typical: float = 0.0  # mean shape likeness to its kind
+    tilt: float = 0.0  # mean turn, in degrees, from it to the others of its kind, regardless of the side
     own_text: str | None = None  # as read from its label; None until it is read
+    own_colour: tuple[str | None] | None = None  # the main hue of its painted part; None until it is looked at
 
     @property
     def colour(self) -> str | None:
         """Its colour: as stated, else the main hue of its painted part."""
         if len(self.colours) == 1:
             return next(iter(self.colours))
-        return seeing.colour_of(self.cutout.pixels, painted_part(self))[0]
+        if self.own_colour is None:
+            self.own_colour = (seeing.colour_of(self.cutout.pixels, painted_part(self))[0],)
+        return self.own_colour[0]
 
     @property
     def text(self) -> str:
@@ -101,12 +106,14 @@ def exemplars(probes: Iterable[p.Probe], read: Callable[[str], bytes | None]) ->
             continue
         known[key] = Exemplar(cutout, -1, *looks)
     members = list(known.values())
-    likeness = _with_names(kinds.shape_likeness([one.cutout for one in members]), members)
+    shapes, turns = kinds.shape_likeness([one.cutout for one in members])
+    likeness = _with_names(shapes, members)
     for exemplar, number in zip(members, kinds.group(likeness), strict=True):
         exemplar.kind = number
     for n, exemplar in enumerate(members):
         others = [m for m, other in enumerate(members) if other.kind == exemplar.kind]
         exemplar.typical = float(likeness[n, others].mean())
+        exemplar.tilt = abs(float(turns[n, others].mean()))
     made = [_kind([one for one in members if one.kind == n]) for n in range(1 + max((m.kind for m in members), default=-1))]
     return Exemplars(known, missing, made, Finder([kind.cutout for kind in made]))
 
@@ -137,11 +144,13 @@ def _read_own(cutout: Cutout) -> str:
 
 
 def _with_names(likeness: npt.NDArray[np.float32], members: list[Exemplar]) -> npt.NDArray[np.float32]:
-    """Shape likeness where exemplars that probes call by one name count as one kind unless their shapes clearly differ."""
+    """Shape likeness moved by names: one name makes one kind unless the shapes clearly differ, two names make two kinds."""
     for i, one in enumerate(members):
         for j, other in enumerate(members):
             if one.names & other.names and likeness[i, j] > NAMED_ALIKE:
                 likeness[i, j] = max(likeness[i, j], 0.9)
+            elif not one.names & other.names and likeness[i, j] < NAMED_APART:
+                likeness[i, j] = min(likeness[i, j], 0.5)
     return likeness
 
 
@@ -151,8 +160,14 @@ def _filled(cutout: Cutout) -> float:
     return (x1 - x0) * (y1 - y0) / cutout.mask.size
 
 
+def _oddness(one: Exemplar) -> float:
+    """How badly an exemplar stands for its kind: lettered, unlike the others, tilted against them, or incomplete."""
+    lettered = bool(one.cutout.sticker.any())
+    return 0.03 * lettered + 0.008 * one.tilt - one.typical - 0.5 * _filled(one.cutout)
+
+
 def _kind(members: list[Exemplar]) -> Kind:
-    plain = sorted(members, key=lambda one: 0.03 * bool(one.cutout.sticker.any()) - one.typical - 0.5 * _filled(one.cutout))
+    plain = sorted(members, key=_oddness)
     first = plain[0].cutout
     labels = [_label_box(one.cutout, first) for one in members if one.cutout.sticker.any()]
     label = None if not labels else tuple(float(v) for v in np.median(np.array(labels), axis=0))

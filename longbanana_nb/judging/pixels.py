@@ -11,7 +11,7 @@ import numpy as np
 
 from longbanana_nb.files import canonical_json, sha256_bytes
 from longbanana_nb.judging import texts
-from longbanana_nb.judging.exemplars import CaseCache, Exemplar, Exemplars, exemplars, parsed
+from longbanana_nb.judging.exemplars import CaseCache, Exemplar, Exemplars, Kind, exemplars, parsed
 from longbanana_nb.judging.looks import Box, Entity, Lettering, Sighting
 from longbanana_nb.vision import colour, cutout, decoding, edges, finding, kinds, layout, lettering, palette, searching, seeing
 from longbanana_nb.vision.finding import Pose
@@ -20,10 +20,11 @@ from longbanana_nb.vision.lettering import Reading
 if TYPE_CHECKING:
     from longbanana_nb.judging.protocols import PictureFile
 
-VERSION = "pixels-2"
+VERSION = "pixels-3"
 SCORE_BOUNDS = ((0.0, 0.0), (0.50, 0.33), (0.60, 0.62), (0.85, 1.0), (1.0, 1.0))  # edge score: surety of the kind
 OTHER_LOOKS = 0.25  # likeness of a thing to one of its kind in another colour or with other lettering
 READABLE = 0.45
+LABEL_CAPITALS = 0.7  # of a label's height: the most that its capitals take
 SMALL, SMALL_DOUBT = 0.10, 0.12  # a thing smaller than this share of the picture must agree better: chance finds small shapes
 
 _cases = CaseCache()
@@ -103,13 +104,26 @@ class PixelLook:
         return self._seen[n]
 
     def _label(self, n: int, pose: Pose) -> tuple[str, float]:
+        """Text and confidence of what is lettered where the kind's label sits; ("", 0) where nothing can be read."""
         if n not in self._read:
             kind = self._known.kinds[pose.kind]
-            reading = ("", 0.0)
-            if kind.label is not None:
-                reading = lettering.read_labels([seeing.label_patch(self._pixels, kind.cutout, pose, kind.label)])[0]
-            self._read[n] = reading if reading[1] >= READABLE and len(reading[0]) > 1 else ("", 0.0)
+            text, confidence = ("", 0.0) if kind.label is None else self._read_label(kind, pose, kind.label)
+            self._read[n] = (text, confidence) if confidence >= READABLE and len(text) > 1 else ("", 0.0)
         return self._read[n]
+
+    def _read_label(self, kind: Kind, pose: Pose, label: Box) -> tuple[str, float]:
+        """What the reading of the whole picture has at the label, else a reading of the label alone."""
+        w, h = self.size
+        place = seeing.label_place(kind.cutout, pose, label)
+        if LABEL_CAPITALS * layout.height(place) < lettering.LEGIBLE_PX:
+            return "", 0.0
+        place = (place[0] / w, place[1] / h, place[2] / w, place[3] / h)
+        there = [one for one in self._readings if layout.share_inside(one.box, place) > 0.5]
+        if there:
+            best = max(there, key=lambda one: layout.area(one.box))
+            return best.text, best.confidence
+        patch = seeing.label_patch(self._pixels, kind.cutout, pose, label)
+        return lettering.read_labels([patch])[0] if seeing.is_lettered(patch) else ("", 0.0)
 
     @staticmethod
     def _has_looks(name: str | None, text: str, exemplar: Exemplar) -> bool:

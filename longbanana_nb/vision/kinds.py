@@ -12,7 +12,7 @@ import numpy.typing as npt
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import edge_field, posed, reduced
 
-VERSION = "kinds-1"
+VERSION = "kinds-2"
 SIDE = 36
 SAME_KIND = 0.74
 ANGLES = (-18, -12, -6, 0, 6, 12, 18)
@@ -43,23 +43,28 @@ def group(likeness: Floats, threshold: float = SAME_KIND) -> list[int]:
     return kinds
 
 
-def shape_likeness(cutouts: Sequence[Cutout]) -> Floats:
-    """Matrix of shape likeness, 0 to 1: mean of edge correlation and silhouette overlap at the best relative turn."""
+def shape_likeness(cutouts: Sequence[Cutout]) -> tuple[Floats, Floats]:
+    """How alike cut-outs are in shape, 0 to 1, and the turn (degrees) of the row's cut-out that fits the column's best.
+
+    Likeness is the mean of edge correlation and silhouette overlap at the best turn.
+    """
     if not cutouts:
-        return np.zeros((0, 0), dtype=np.float32)
+        return np.zeros((0, 0), dtype=np.float32), np.zeros((0, 0), dtype=np.float32)
     cutouts = [reduced(cutout, SIDE + 8) for cutout in cutouts]
     upright = [_shape(cutout, 0) for cutout in cutouts]
     edges, masks = np.stack([e for e, _ in upright]), np.stack([m for _, m in upright])
     best = np.zeros((len(cutouts), len(cutouts)), dtype=np.float32)
+    turns = np.zeros_like(best)
     for angle in ANGLES:
         turned = [_shape(cutout, angle) for cutout in cutouts]
         agreement = np.stack([e for e, _ in turned]) @ edges.T
         turned_masks = np.stack([m for _, m in turned])
         both = turned_masks @ masks.T
         either = turned_masks.sum(axis=1)[:, None] + masks.sum(axis=1)[None] - both
-        best = np.maximum(best, (agreement + both / np.maximum(either, 1)) / 2)
-    result: Floats = (best + best.T) / 2
-    return result
+        likeness = (agreement + both / np.maximum(either, 1)) / 2
+        turns = np.where(likeness > best, angle, turns)
+        best = np.maximum(best, likeness)
+    return (best + best.T) / 2, turns
 
 
 def _shape(cutout: Cutout, angle: float) -> tuple[Floats, Floats]:

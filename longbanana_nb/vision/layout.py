@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
+
 VERSION = "layout-1"
 
 Box = tuple[float, float, float, float]
@@ -39,6 +42,15 @@ def iou(a: Box, b: Box) -> float:
     """Shared area over joint area, 0 to 1 (0 for empty boxes)."""
     joint = area(a) + area(b) - shared(a, b)
     return shared(a, b) / joint if joint > 0 else 0.0
+
+
+def overlaps(box: Box, others: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Of a box and many others (n, 4): intersection over union with each, and the share of the box that lies in each."""
+    high, low = np.minimum(others[:, 2:], box[2:]), np.maximum(others[:, :2], box[:2])
+    joint = np.clip(high - low, 0, None).prod(axis=1)
+    areas = np.clip(others[:, 2:] - others[:, :2], 0, None).prod(axis=1)
+    own = area(box)
+    return joint / np.maximum(own + areas - joint, 1e-12), joint / max(own, 1e-12)
 
 
 def share_inside(inner: Box, outer: Box) -> float:

@@ -9,22 +9,36 @@ from typing import Any
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.layout import Box
 
-VERSION = "lettering-1"
-LONGEST_SIDE = 896
+VERSION = "lettering-2"
+LONGEST_SIDE = 1280  # of the picture that letters are recognised in
+DETECTION_SIDE = 640  # of the picture that lines of lettering are looked for in
 LEAST_CONFIDENCE = 0.5
+LEAST_CONTRAST = 16  # levels between the darkest and the lightest value, under which a picture has no lettering
+CAPITALS_LINE = 48
+LEGIBLE_PX = 8.0
+"""Height of a capital, in pixels of the picture, under which lettering counts as too small to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One piece of lettering: text in upper case, letters and digits only; confidence 0 to 1; box in fractions of the picture."""
+    """One piece of lettering.
+
+    Attributes:
+        text: upper case, letters and digits only.
+        confidence: 0 to 1.
+        box: fractions of the picture.
+        capitals_px: height of its tall letters in pixels of the picture.
+    """
 
     text: str
     confidence: float
     box: Box
+    capitals_px: float
 
 
 @cache
@@ -36,7 +50,8 @@ def engine() -> Any:
 
     logging.getLogger("RapidOCR").setLevel(logging.ERROR)
     threads = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1}
-    return RapidOCR(params={"Global.log_level": "error", **threads})
+    detection = {"Det.limit_type": "max", "Det.limit_side_len": DETECTION_SIDE}
+    return RapidOCR(params={"Global.log_level": "error", **threads, **detection})
 
 
 @cache
@@ -48,7 +63,9 @@ def engine_version() -> str:
 
 
 def read_picture(pixels: Pixels) -> list[Reading]:
-    """All lettering of a picture, in reading order as the engine gives it; the longer side is made LONGEST_SIDE at most."""
+    """All lettering of a picture that is large enough to read, in reading order as the engine gives it."""
+    if int(pixels.max()) - int(pixels.min()) < LEAST_CONTRAST:
+        return []
     scale = min(1.0, LONGEST_SIDE / max(pixels.shape[:2]))
     size = (max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale)))
     small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA) if scale < 1 else pixels
@@ -59,11 +76,34 @@ def read_picture(pixels: Pixels) -> list[Reading]:
     h, w = small.shape[:2]
     readings = []
     for corners, text, confidence in zip(found.boxes, found.txts, found.scores, strict=True):
+        tall = capital_height(small, np.asarray(corners, dtype=np.float32)) / scale
+        if not (clean := letters(text)) or confidence < LEAST_CONFIDENCE or tall < LEGIBLE_PX:
+            continue
         xs, ys = np.asarray(corners)[:, 0] / w, np.asarray(corners)[:, 1] / h
         box = (float(xs.min()), float(ys.min()), float(min(1.0, xs.max())), float(min(1.0, ys.max())))
-        if (clean := letters(text)) and confidence >= LEAST_CONFIDENCE:
-            readings.append(Reading(clean, float(confidence), box))
+        readings.append(Reading(clean, float(confidence), box, tall))
     return readings
+
+
+def capital_height(pixels: Pixels, corners: npt.NDArray[Any]) -> float:
+    """Height in pixels of the tall letters of a line within four corners (clockwise from the top left).
+
+    The line is set upright and split into ink and ground; of its upright strokes and letters the median height counts. Where
+    nothing stands apart from the rim, it is two thirds of the height of the line.
+    """
+    wide = float(np.linalg.norm(corners[1] - corners[0]) + np.linalg.norm(corners[2] - corners[3])) / 2
+    high = float(np.linalg.norm(corners[3] - corners[0]) + np.linalg.norm(corners[2] - corners[1])) / 2
+    zoom = CAPITALS_LINE / max(high, 1.0)
+    size = (max(4, round(wide * zoom)), CAPITALS_LINE)
+    upright = np.array([[0, 0], [size[0], 0], [0, size[1]]], dtype=np.float32)
+    matrix = cv2.getAffineTransform(corners[[0, 1, 3]].astype(np.float32), upright)
+    line = cv2.cvtColor(cv2.warpAffine(pixels, matrix, size, borderMode=cv2.BORDER_REPLICATE), cv2.COLOR_RGB2GRAY)
+    _, light = cv2.threshold(line, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
+    ink = light if (light > 0).mean() < 0.5 else 255 - light
+    _, _, stats, _ = cv2.connectedComponentsWithStats(ink)
+    tops, heights = stats[1:, cv2.CC_STAT_TOP], stats[1:, cv2.CC_STAT_HEIGHT]
+    letters_only = (tops > 0) & (tops + heights < CAPITALS_LINE) & (heights > 0.3 * CAPITALS_LINE)
+    return (float(np.median(heights[letters_only])) if letters_only.any() else CAPITALS_LINE / 1.5) / zoom
 
 
 def read_labels(patches: Sequence[Pixels]) -> list[tuple[str, float]]:

@@ -15,14 +15,14 @@ from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import blurred, edge_field, reduced, template
 
-VERSION = "searching-1"
+VERSION = "searching-2"
 LEVELS = (64, 128, 256)
 SIDES = (20.0, 24.0, 28.5, 34.0)
 PAD = 48
 BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets them
-PROMISING = 0.42
+PROMISING = 0.48
 LEAST_ENERGY = 0.4  # of the template's edge energy: where there are fewer edges, agreement counts less
-PEAKS = 7
+PEAKS = 12
 
 Spectrum = npt.NDArray[np.complex64]
 
@@ -34,11 +34,7 @@ class Hint:
     kind: int
     score: float
     box: tuple[float, float, float, float]
-
-    @property
-    def side(self) -> float:
-        """Longer side of the box."""
-        return max(self.box[2] - self.box[0], self.box[3] - self.box[1])
+    side: float  # longer side of the object, as searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +47,7 @@ class Probe:
     weights: Spectrum
     energy: float
     box: tuple[float, float, float, float]
+    side: float
 
 
 def fft_side(level: int) -> int:
@@ -71,7 +68,7 @@ def probes(cutouts: Sequence[Cutout]) -> list[Probe]:
                     np.conj(scipy.fft.rfft2(plane, n)).astype(np.complex64)
                     for plane in (shape.field[..., 0], shape.field[..., 1], shape.weights)
                 )
-                made.append(Probe(kind, level, (a, b), w, shape.energy, shape.box))
+                made.append(Probe(kind, level, (a, b), w, shape.energy, shape.box, side / level))
     return made
 
 
@@ -80,6 +77,8 @@ def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
     found: list[Hint] = []
     for level in LEVELS:
         field = blurred(edge_field(_level(pixels, level)), BLUR)
+        if not field.any():
+            continue
         n = fft_side(level)
         shift = PAD // 2
         padded = np.zeros((n, n, 2), dtype=np.float32)
@@ -111,6 +110,7 @@ def _peaks(score: npt.NDArray[Any], probe: Probe, level: int, shift: int) -> lis
             probe.kind,
             float(score[y, x]),
             ((x - shift + x0) / level, (y - shift + y0) / level, (x - shift + x1) / level, (y - shift + y1) / level),
+            probe.side,
         )
         for y, x in zip(ys[best].tolist(), xs[best].tolist(), strict=True)
     ]

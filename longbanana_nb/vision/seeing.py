@@ -13,8 +13,9 @@ from longbanana_nb.vision.arrays import Mask, Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import posed
 from longbanana_nb.vision.finding import Pose
+from longbanana_nb.vision.layout import Box
 
-VERSION = "seeing-1"
+VERSION = "seeing-2"
 LABEL_HEIGHT = 44
 
 Matrix = npt.NDArray[Any]
@@ -41,11 +42,17 @@ def aligned(pixels: Pixels, cutout: Cutout, pose: Pose) -> Pixels:
     return found
 
 
-def label_patch(pixels: Pixels, cutout: Cutout, pose: Pose, label: tuple[float, float, float, float]) -> Pixels:
-    """The label of a thing, cut from the picture upright, with a small rim."""
+def label_place(cutout: Cutout, pose: Pose, label: Box) -> Box:
+    """The box around a thing's label, in pixels of the picture."""
     x0, y0, x1, y1 = label
-    rim = 0.12 * (y1 - y0)
-    x0, y0, x1, y1 = x0 - rim, y0 - rim, x1 + rim, y1 + rim
+    corners = np.array([[x0, y0, 1], [x1, y0, 1], [x1, y1, 1], [x0, y1, 1]]) @ to_picture(cutout, pose).T
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return float(low[0]), float(low[1]), float(high[0]), float(high[1])
+
+
+def label_patch(pixels: Pixels, cutout: Cutout, pose: Pose, label: Box) -> Pixels:
+    """The label of a thing, cut from the picture upright, without its frame."""
+    x0, y0, x1, y1 = label
     zoom = LABEL_HEIGHT / max(y1 - y0, 1.0)
     size = (max(8, round((x1 - x0) * zoom)), LABEL_HEIGHT)
     into = np.array([[1 / zoom, 0, x0], [0, 1 / zoom, y0], [0, 0, 1]])
@@ -53,6 +60,13 @@ def label_patch(pixels: Pixels, cutout: Cutout, pose: Pose, label: tuple[float, 
     flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
     patch: Pixels = cv2.warpAffine(pixels, matrix[:2], size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
     return patch
+
+
+def is_lettered(patch: Pixels) -> bool:
+    """Whether a label patch is a pale ground with dark marks on it."""
+    lab = colour.to_lab(patch)
+    pale = (lab[..., 0] > 70) & (np.hypot(lab[..., 1], lab[..., 2]) < 22)
+    return bool(pale.mean() > 0.3 and 0.05 < (lab[..., 0] < 50).mean() < 0.6)
 
 
 def colour_of(patch: Pixels, part: Mask) -> tuple[str | None, float]:
