@@ -167,7 +167,7 @@ def test_a_dying_process_leaves_an_interrupted_candidate_and_loses_no_other(run,
     assert run.candidate("deadly", "NA", 0).record().reason.code == "worker_died"
 
 
-def test_only_simulated_systems_of_one_case_and_harness_share_a_process(release):
+def test_only_simulated_systems_of_one_case_share_a_process(release):
     systems = [direct_system("a"), direct_system("b"), native_system(), floor_system("blank")]
     cases = list(release.cases.values())[:2]
     prepared = {
@@ -176,12 +176,10 @@ def test_only_simulated_systems_of_one_case_and_harness_share_a_process(release)
     jobs = [Job(case, one.spec, 0, 1, 1, one.backend, one.agent) for one in prepared.values() for case in cases]
     groups = [[(job.spec.name, job.case.case_id) for job in group] for group in grouped(jobs, prepared)]
     assert sorted(groups) == [
-        [("a", "007"), ("b", "007")],
-        [("a", "NA"), ("b", "NA")],
+        [("a", "007"), ("b", "007"), ("loop", "007")],
+        [("a", "NA"), ("b", "NA"), ("loop", "NA")],
         [("blank", "007")],
         [("blank", "NA")],
-        [("loop", "007")],
-        [("loop", "NA")],
     ]
     real = {name: replace(one, simulated=False) for name, one in prepared.items()}
     assert [len(group) for group in grouped(jobs, real)] == [1] * 8

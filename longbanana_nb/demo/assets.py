@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from longbanana_nb.demo.colours import paint
+from longbanana_nb.demo.colours import Paintable, paintable
 from longbanana_nb.demo.kinds import kinds
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image, ImageFont
 
 STICKER_SHAPE = 0.36
@@ -19,21 +18,28 @@ STICKER_SHAPE = 0.36
 INK = (24, 28, 46, 255)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
+def _cutout(kind: str) -> Paintable:
+    """The shipped cut-out of a kind, looked over for painting."""
+    import numpy as np
+    from PIL import Image
+
+    one = kinds()[kind]
+    with Image.open(one.file) as opened:
+        return paintable(np.asarray(opened.convert("RGBA")), one.hue, one.hue_width)
+
+
+@lru_cache(maxsize=128)
 def sprite(kind: str, colour: str | None, text: str | None = None) -> Image.Image:
     """The trimmed cut-out of a kind, RGBA, painted (unless `colour` is None) and lettered (if `text` is given).
 
     Raises:
         ValueError: if the kind has no room for lettering.
     """
-    import numpy as np
     from PIL import Image
 
     one = kinds()[kind]
-    rgba: NDArray[np.uint8] = np.asarray(Image.open(one.file).convert("RGBA"))
-    if colour is not None:
-        rgba = paint(rgba, one.hue, one.hue_width, colour)
-    picture = Image.fromarray(rgba)
+    picture = Image.fromarray(_cutout(kind).rgba if colour is None else _cutout(kind).painted(colour))
     width, height = picture.size
     x0, y0, x1, y1 = one.trim
     picture = picture.crop((round(x0 * width), round(y0 * height), round(x1 * width), round(y1 * height)))
@@ -78,9 +84,13 @@ def _fitting_size(text: str, width: float, height: float) -> int:
 
 @lru_cache(maxsize=64)
 def bold(size: int) -> ImageFont.FreeTypeFont:
-    """DejaVu Sans Bold as shipped with matplotlib, so that every machine letters alike."""
-    from matplotlib import get_data_path
+    """DejaVu Sans Bold as shipped with matplotlib (found without importing it), so that every machine letters alike."""
     from PIL import ImageFont
 
-    path = Path(get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
+    spec = importlib.util.find_spec("matplotlib")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(
+            "matplotlib is not installed; its DejaVu Sans Bold letters the stickers. Install the project again."
+        )
+    path = Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
     return ImageFont.truetype(str(path), size, layout_engine=ImageFont.Layout.BASIC)

@@ -68,14 +68,14 @@ def _write(root: Path, cases_per_category: int, seed: int, recipe: str) -> None:
     units: list[dict[str, Any]] = []
     probes: list[dict[str, Any]] = []
     identity = hashlib.sha256(canonical_json([recipe, PROFILE, CANARY]))
-    for case in _made(wanted):
+    for case, pixels in _made(wanted):
         tasks.append(_task(root, case))
         graphs.append(case.graph)
         projected = project(case.graph)
         checks += projected.checks
         units += projected.units
         probes += projected.probes
-        identity.update(canonical_json([case.prompt, case.graph, {name: _pixels(jpeg) for name, jpeg in case.pictures.items()}]))
+        identity.update(canonical_json([case.prompt, case.graph, pixels]))
     assets = data_folder() / "demo"
     terms = f"{CANARY}\n\n{(assets / 'LICENSE').read_text(encoding='utf-8')}"
     extra = {
@@ -97,13 +97,17 @@ def _write(root: Path, cases_per_category: int, seed: int, recipe: str) -> None:
     )
 
 
-def _made(wanted: list[tuple[str, int, int]]) -> Iterable[MadeCase]:
+Made = tuple[MadeCase, dict[str, str]]
+"""A case, and the hash of each picture's pixels."""
+
+
+def _made(wanted: list[tuple[str, int, int]]) -> Iterable[Made]:
     """The cases in the order wanted, made on all processors.
 
     Raises:
         RuntimeError: naming the case whose making failed.
     """
-    made: dict[tuple[str, int, int], MadeCase] = {}
+    made: dict[tuple[str, int, int], Made] = {}
     for job, result in each(_make, wanted, workers=min(os.cpu_count() or 1, 8), label="demo release"):
         if isinstance(result, Failure):
             raise RuntimeError(f"demo case {job[0].lower()}_{job[1]:02d}: {result}")  # noqa: TRY004 - a failed job, not a wrong type
@@ -111,8 +115,9 @@ def _made(wanted: list[tuple[str, int, int]]) -> Iterable[MadeCase]:
     return [made[one] for one in wanted]
 
 
-def _make(job: tuple[str, int, int]) -> MadeCase:
-    return make_case(*job)
+def _make(job: tuple[str, int, int]) -> Made:
+    case = make_case(*job)
+    return case, {name: _pixels(jpeg) for name, jpeg in case.pictures.items()}
 
 
 def _task(root: Path, case: MadeCase) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,9 +30,12 @@ NEUTRAL_CHROMA = 0.035
 
 def oklab(rgb: Floats) -> Floats:
     """OKLab of sRGB values in 0..1, over the last axis (Ottosson 2020)."""
+    return _oklab_of_linear(_linear(rgb))
+
+
+def _oklab_of_linear(linear: Floats) -> Floats:
     import numpy as np
 
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     to_lms = np.array(
         [
             [0.4122214708, 0.5363325363, 0.0514459929],
@@ -45,8 +50,29 @@ def oklab(rgb: Floats) -> Floats:
             [0.0259040371, 0.7827717662, -0.8086757660],
         ]
     )
-    lab: Floats = np.cbrt(linear @ to_lms.T.astype(rgb.dtype)) @ to_lab.T.astype(rgb.dtype)
+    lab: Floats = np.cbrt(linear @ to_lms.T.astype(linear.dtype)) @ to_lab.T.astype(linear.dtype)
     return lab
+
+
+def _linear(rgb: Floats) -> Floats:
+    """Linear light of sRGB values."""
+    import numpy as np
+
+    linear: Floats = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return linear
+
+
+@lru_cache(maxsize=1)
+def _linear_levels() -> NDArray[np.float32]:
+    """Linear light of the 256 sRGB levels."""
+    import numpy as np
+
+    return _linear(np.arange(256) / 255.0).astype(np.float32)
+
+
+def oklab_of_levels(rgb: NDArray[np.uint8]) -> NDArray[np.float32]:
+    """OKLab of sRGB levels (0 to 255), over the last axis: as `oklab`, through a table."""
+    return _oklab_of_linear(_linear_levels()[rgb])
 
 
 def srgb(lab: Floats) -> Floats:
@@ -63,7 +89,8 @@ def srgb(lab: Floats) -> Floats:
             [-0.0041960863, -0.7034186147, 1.7076147010],
         ]
     )
-    linear = np.clip((lab @ to_lms.T.astype(lab.dtype)) ** 3 @ to_rgb.T.astype(lab.dtype), 0.0, 1.0)
+    long_medium_short = lab @ to_lms.T.astype(lab.dtype)
+    linear = np.clip((long_medium_short * long_medium_short * long_medium_short) @ to_rgb.T.astype(lab.dtype), 0.0, 1.0)
     encoded: Floats = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
     return np.clip(encoded, 0.0, 1.0)
 
@@ -84,7 +111,7 @@ def painted_part(rgba: NDArray[np.uint8], hue: float, width: float) -> Floats:
         hue: the main hue of the paintable part, an OKLab angle in radians.
         width: hues within this angle (radians) are painted wholly, and none beyond 1.4 times it.
     """
-    part: Floats = _part(oklab(rgba[..., :3] / 255.0), hue, width) * (rgba[..., 3] > 0)
+    part: Floats = _part(oklab_of_levels(rgba[..., :3]), hue, width) * (rgba[..., 3] > 0)
     return part
 
 
@@ -105,31 +132,54 @@ def _turned(lab: Floats, hue: float) -> Floats:
     return turned
 
 
-def paint(rgba: NDArray[np.uint8], hue: float, width: float, colour: str) -> NDArray[np.uint8]:
-    """A copy of a cut-out whose paintable part has a named colour; shading, highlights and other parts stay.
+@dataclass(frozen=True, slots=True, eq=False)
+class Paintable:
+    """A cut-out looked over for painting: `places` are its paintable pixels (flat), with how much each takes colour.
 
-    Args:
-        rgba: height x width x 4.
-        hue, width: the paintable part, as in `painted_part`.
-        colour: a name of `COLOURS`.
+    `lightness` and `chroma` are those of the pixels, less and over the middle of the part; `turn` is the angle from its hue.
     """
+
+    rgba: NDArray[np.uint8]
+    places: NDArray[np.intp]
+    share: Floats
+    lightness: Floats
+    chroma: Floats
+    turn: Floats
+
+    def painted(self, colour: str) -> NDArray[np.uint8]:
+        """A copy whose paintable part has a named colour; shading, highlights and other parts stay."""
+        import numpy as np
+
+        to_l, to_c, to_h = (np.float32(value) for value in anchor_lch(colour))
+        lightness = np.clip(to_l + self.lightness, np.float32(0.12), np.float32(0.98))
+        chroma, hue = to_c * self.chroma, to_h + self.turn
+        new = srgb(np.stack([lightness, chroma * np.cos(hue), chroma * np.sin(hue)], axis=-1)) * np.float32(255)
+        painted = self.rgba.copy()
+        flat = painted.reshape(-1, 4)
+        flat[self.places, :3] = np.rint(self.share * new + (1 - self.share) * flat[self.places, :3]).astype(np.uint8)
+        return painted
+
+
+def paintable(rgba: NDArray[np.uint8], hue: float, width: float) -> Paintable:
+    """Look a cut-out (height x width x 4) over for painting; `hue` and `width` say which part, as in `painted_part`."""
     import numpy as np
 
-    solid = rgba[..., 3] > 0
-    old = rgba[solid][:, :3] / np.float32(255)
-    lab = oklab(old)
+    solid = np.flatnonzero(rgba[..., 3])
+    lab = oklab_of_levels(rgba.reshape(-1, 4)[solid, :3])
     part = _part(lab, hue, width)
-    touched = part > 0
-    lab, share = lab[touched], part[touched, None]
-    lightness, chroma = lab[:, 0], np.hypot(lab[:, 1], lab[:, 2])
-    core = share[:, 0] > 0.5
-    middle_l, middle_c = float(np.median(lightness[core])), float(np.median(chroma[core]))
-    to_l, to_c, to_h = anchor_lch(colour)
-    new_l = np.clip(to_l + 0.8 * (lightness - middle_l), 0.12, 0.98)
-    new_c = to_c * np.clip(chroma / middle_c, 0.25, 1.15)
-    new_h = to_h + 0.12 * _turned(lab, hue)
-    new = srgb(np.stack([new_l, new_c * np.cos(new_h), new_c * np.sin(new_h)], axis=-1))
-    old[touched] = share * new + (1 - share) * old[touched]
-    painted = rgba.copy()
-    painted[solid, :3] = np.rint(old * 255).astype(np.uint8)
-    return painted
+    touched = np.flatnonzero(part)
+    lab, share = lab[touched], part[touched].astype(np.float32)
+    chroma, core = np.hypot(lab[:, 1], lab[:, 2]), share > 0.5
+    return Paintable(
+        rgba,
+        solid[touched],
+        share[:, None],
+        np.float32(0.8) * (lab[:, 0] - np.median(lab[core, 0])),
+        np.clip(chroma / np.median(chroma[core]), np.float32(0.25), np.float32(1.15)),
+        np.float32(0.12) * _turned(lab, hue).astype(np.float32),
+    )
+
+
+def paint(rgba: NDArray[np.uint8], hue: float, width: float, colour: str) -> NDArray[np.uint8]:
+    """A copy of a cut-out whose paintable part has a named colour; `hue` and `width` say which part, as in `painted_part`."""
+    return paintable(rgba, hue, width).painted(colour)

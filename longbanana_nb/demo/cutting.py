@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab, paint
+from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab_of_levels, paint
 
 Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
 Floats = NDArray[Any]  # float32
@@ -27,47 +28,57 @@ def freed(rgb: Bytes, opacity: Floats, backdrop: Floats) -> Bytes:
         backdrop: what the backdrop would be there, height x width x 3 (0 to 255).
     """
     inner = np.clip((opacity - 0.30) / 0.62, 0.0, 1.0)
-    share = np.maximum(inner, 0.25)[..., None]
-    pure = (rgb.astype(np.float32) - (1 - share) * backdrop) / share
-    core = np.where(inner[..., None] > 0.98, rgb.astype(np.float32), np.clip(pure, 0, 255))
-    spread = _spread_inwards(rgb, inner)
-    mixed = np.where((inner > 0.98)[..., None], core, 0.35 * core + 0.65 * spread)
-    return np.dstack([np.clip(np.rint(mixed), 0, 255).astype(np.uint8), np.rint(inner * 255).astype(np.uint8)])
+    rgba = np.dstack([rgb, np.rint(inner * 255).astype(np.uint8)])
+    rim = np.flatnonzero((inner <= 0.98) & (inner > 0))
+    seen = rgb.reshape(-1, 3)[rim].astype(np.float32)
+    share = np.maximum(inner.ravel()[rim], 0.25)[:, None]
+    pure = np.clip((seen - (1 - share) * backdrop.reshape(-1, 3)[rim]) / share, 0, 255)
+    spread = _spread_outwards(rgb, inner).reshape(-1, 3)[rim]
+    rgba.reshape(-1, 4)[rim, :3] = np.clip(np.rint(0.35 * pure + 0.65 * spread), 0, 255).astype(np.uint8)
+    return rgba
 
 
-def _spread_inwards(rgb: Bytes, opacity: Floats) -> Floats:
-    """The colours of the solid inside carried outwards over the rim."""
-    solid = (opacity > 0.98).astype(np.float32)
-    weight = cv2.GaussianBlur(solid, (0, 0), 2.0)
-    colour = cv2.GaussianBlur(rgb.astype(np.float32) * solid[..., None], (0, 0), 2.0)
-    return np.asarray(np.where(weight[..., None] > 0.01, colour / np.maximum(weight[..., None], 1e-3), rgb), np.float32)
+def _spread_outwards(rgb: Bytes, opacity: Floats) -> Bytes:
+    """The colours of the solid inside carried outwards over the rim, at half the size and back."""
+    size = (max(1, rgb.shape[1] // 2), max(1, rgb.shape[0] // 2))
+    solid = cv2.resize((opacity > 0.98).astype(np.float32), size, interpolation=cv2.INTER_AREA)
+    colour = cv2.resize(rgb, size, interpolation=cv2.INTER_AREA).astype(np.float32)
+    planes = cv2.GaussianBlur(np.dstack([colour * solid[..., None], solid]), (0, 0), 1.2)
+    weight = planes[..., 3:]
+    near = np.where(weight > 0.01, planes[..., :3] / np.maximum(weight, 1e-3), colour)
+    return np.asarray(cv2.resize(near.astype(np.uint8), rgb.shape[1::-1], interpolation=cv2.INTER_LINEAR), np.uint8)
 
 
 def colour_shares(rgb: Bytes, weight: Floats) -> dict[str, float]:
     """How much of the chromatic part of a crop has each named colour's hue: shares of the weighted pixels, 0 to 1."""
-    lab = oklab(rgb.astype(np.float64) / 255.0)
-    chroma = np.hypot(lab[..., 1], lab[..., 2])
-    angle = np.arctan2(lab[..., 2], lab[..., 1])
-    amount = weight * np.clip((chroma - 0.04) / 0.04, 0, 1)
-    total = float(weight.sum()) or 1.0
-    apart = {name: _distance(lab, angle, name) for name in COLOURS}
-    nearest = np.argmin(np.stack(list(apart.values())), axis=0)
-    return {name: float((amount * (nearest == n)).sum()) / total for n, name in enumerate(apart)}
+    used = weight > 0
+    weight = weight[used]
+    lab = oklab_of_levels(rgb[used])
+    amount = weight * np.clip((np.hypot(lab[:, 1], lab[:, 2]) - 0.04) / 0.04, 0, 1)
+    nearest = np.argmin(_distances(lab), axis=1)
+    sums = np.bincount(nearest, amount, minlength=len(COLOURS)) / (float(weight.sum()) or 1.0)
+    return dict(zip(COLOURS, sums.tolist(), strict=True))
 
 
-def _distance(lab: NDArray[Any], angle: NDArray[Any], name: str) -> NDArray[Any]:
-    """Distance to a named colour: mostly hue, a little lightness (red and pink, orange and yellow)."""
-    lightness, _, hue = anchor_lch(name)
-    turn = np.abs(np.angle(np.exp(1j * (angle - hue))))
-    return np.asarray(turn + 0.5 * np.abs(lab[..., 0] - lightness), np.float64)
+def _distances(lab: Floats) -> Floats:
+    """Distance of each pixel (n x 3) to each named colour: mostly hue, a little lightness (red and pink, orange and yellow)."""
+    lightness, _, hue = _anchors()
+    turn = np.abs((np.arctan2(lab[:, 2], lab[:, 1])[:, None] - hue + np.pi) % (2 * np.pi) - np.pi)
+    return np.asarray(turn + 0.5 * np.abs(lab[:, :1] - lightness), np.float32)
+
+
+@lru_cache(maxsize=1)
+def _anchors() -> Floats:
+    """Lightness, chroma and hue of the named colours, 3 x colours."""
+    return np.array([anchor_lch(name) for name in COLOURS], np.float32).T
 
 
 def recoloured(rgba: Bytes, seen: str, wanted: str) -> Bytes:
     """A cut-out whose part in the colour `seen` takes the colour `wanted`; unchanged if no pixel has it."""
     _, _, hue = anchor_lch(seen)
-    lab = oklab(rgba[..., :3].astype(np.float64) / 255.0)
-    turn = np.abs(np.angle(np.exp(1j * (np.arctan2(lab[..., 2], lab[..., 1]) - hue))))
-    if not ((turn < PAINT_REACH) & (np.hypot(lab[..., 1], lab[..., 2]) > 0.08) & (rgba[..., 3] > 0)).any():
+    lab = oklab_of_levels(rgba[rgba[..., 3] > 0][:, :3])
+    turn = np.abs((np.arctan2(lab[:, 2], lab[:, 1]) - hue + np.pi) % (2 * np.pi) - np.pi)
+    if not ((turn < PAINT_REACH) & (np.hypot(lab[:, 1], lab[:, 2]) > 0.08)).any():
         return rgba
     return paint(rgba, hue, PAINT_REACH, wanted)
 

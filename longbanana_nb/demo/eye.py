@@ -12,11 +12,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab, painted_part
+from longbanana_nb.demo.colours import COLOURS, anchor_lch, oklab
 from longbanana_nb.demo.cutting import colour_shares, freed
-from longbanana_nb.demo.eye_kinds import KindLibrary
-from longbanana_nb.demo.eye_letters import Label, read_labels, read_sticker
-from longbanana_nb.demo.eye_segment import WORK, Blob, things_in
+from longbanana_nb.demo.eye_kinds import KindLibrary, Named
+from longbanana_nb.demo.eye_letters import Label, read_labels, read_sticker, white_share
+from longbanana_nb.demo.eye_segment import WORK, Blob, joined, things_in
 from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.files import sha256_bytes
 
@@ -28,21 +28,47 @@ Box = tuple[float, float, float, float]
 FULL = 512
 """Edge length, in pixels, of the picture that is read and cut from; larger and smaller ones are scaled to it."""
 LEAST_COLOURED = 0.06
-SWATCH = 48
-REMEMBERED = 512
+SWATCH, SOLID = 40, 204
+REMEMBERED = 128
+FRAGMENT_GAP = 0.16
+TAG_WHITE = 0.45
+"""Least white share of a thing for it to be looked at as a tag."""
+
+
+@dataclass(slots=True, eq=False)
+class Cut:
+    """The part of a picture that shows a thing, from which its pixels are freed the first time they are wanted.
+
+    `opacity` and `behind` (the backdrop, RGB), both 0 to 255, may be of another size than the crop; they are stretched over it.
+    """
+
+    crop: Bytes
+    opacity: Bytes
+    behind: Floats
+    _freed: Bytes | None = None
+
+    @property
+    def rgba(self) -> Bytes:
+        """The thing's pixels, free of the old backdrop; the same array each time."""
+        if self._freed is None:
+            size = (self.crop.shape[1], self.crop.shape[0])
+            opacity = cv2.resize(self.opacity.astype(np.float32) / 255, size, interpolation=cv2.INTER_LINEAR)
+            behind = cv2.resize(self.behind, size, interpolation=cv2.INTER_LINEAR)
+            self._freed = freed(self.crop, opacity, behind)
+        return self._freed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """One thing in a picture: what it is taken for, where it is (fractions), and its pixels cut free (RGBA).
+    """One thing in a picture: what it is taken for, where it is (fractions), and how it is cut free.
 
-    `clearness` (0 to 1) is how well outline and shading fit the kind; `label` lies in pixels of `rgba`; `turn` in degrees.
+    `clearness` (0 to 1) is how well outline and shading fit the kind; `label` lies in pixels of the cut; `turn` in degrees.
     """
 
     kind: str
     clearness: float
     box: Box
-    rgba: Bytes
+    cut: Cut
     colour: str | None
     text: str | None
     label: Label | None
@@ -92,12 +118,11 @@ def library() -> KindLibrary:
     """The cut-out library, prepared once a process."""
     from PIL import Image
 
-    cutouts, parts = {}, {}
+    cutouts = {}
     for name, kind in kinds().items():
         with Image.open(kind.file) as opened:
             cutouts[name] = np.array(opened.convert("RGBA"))
-        parts[name] = np.asarray(painted_part(cutouts[name], kind.hue, kind.hue_width), np.float32)
-    return KindLibrary(cutouts, parts)
+    return KindLibrary(cutouts, {name: (kind.hue, kind.hue_width) for name, kind in kinds().items()})
 
 
 def _decoded(picture: bytes) -> Bytes:
@@ -112,21 +137,52 @@ def _decoded(picture: bytes) -> Bytes:
 
 
 def _perceive(rgb: Bytes, digest: str, work: int) -> Percept:
-    small = cv2.resize(rgb, (work, work), interpolation=cv2.INTER_AREA)
-    blobs, backdrop_lab = things_in(small)
-    backdrop = np.asarray(cv2.cvtColor(backdrop_lab, cv2.COLOR_LAB2RGB) * 255, np.float32)
-    seen, marks, card = [], [], None
+    half = cv2.resize(rgb, (FULL // 2, FULL // 2), interpolation=cv2.INTER_AREA)
+    small = cv2.resize(half, (work, work), interpolation=cv2.INTER_AREA if work <= FULL // 4 else cv2.INTER_LINEAR)
+    blobs, backdrop = things_in(small)
+    things, marks, card = [], [], None
     for blob in blobs:
         area = _area(blob, work)
         crop = rgb[area[1] : area[3], area[0] : area[2]]
-        labels = read_labels(crop)
+        labels = read_labels(crop) if white_share(_shown(small, blob), blob.mask) > TAG_WHITE else []
         if labels and _covers(labels[0], crop):
             marks.append(labels[0].text)
         elif (found := _card_colour(rgb, blob, area)) is not None:
             card = found
         else:
-            seen.append(_thing(rgb, small, blob, backdrop))
-    return Percept(digest, FULL, FULL, tuple(seen), tuple(marks), card, colour_name(np.median(backdrop.reshape(-1, 3), axis=0)))
+            things.append(blob)
+    seen = tuple(_thing(rgb, blob, named, work, backdrop) for blob, named in _whole(things, small))
+    return Percept(digest, FULL, FULL, seen, tuple(marks), card, colour_name(np.median(backdrop.reshape(-1, 3), axis=0)))
+
+
+def _whole(blobs: list[Blob], small: Bytes) -> list[tuple[Blob, Named]]:
+    """The things with their names; a fragment is joined to the larger thing it hovers over if both look more like one."""
+    known = library()
+    rest, things = list(blobs), []
+    while rest:
+        blob = rest.pop(0)
+        named = known.name(_shown(small, blob), blob.mask)
+        fragments = [other for other in rest if _hovers(other, blob, FRAGMENT_GAP * small.shape[0])]
+        if fragments:
+            union = joined([blob, *fragments])
+            together = known.name(_shown(small, union), union.mask)
+            if together.likeness > named.likeness - 0.01:
+                blob, named = union, together
+                rest = [other for other in rest if all(other is not one for one in fragments)]
+        things.append((blob, named))
+    return things
+
+
+def _hovers(fragment: Blob, blob: Blob, gap: float) -> bool:
+    """Whether a blob is much smaller than another and lies over or under it, at most `gap` pixels away."""
+    left, right = max(fragment.box[0], blob.box[0]), min(fragment.box[2], blob.box[2])
+    apart = max(fragment.box[1], blob.box[1]) - min(fragment.box[3], blob.box[3])
+    return fragment.area < 0.4 * blob.area and right - left > 0.5 * (fragment.box[2] - fragment.box[0]) and apart < gap
+
+
+def _shown(small: Bytes, blob: Blob) -> Bytes:
+    x0, y0, x1, y1 = blob.box
+    return small[y0:y1, x0:x1]
 
 
 def _area(blob: Blob, work: int) -> tuple[int, int, int, int]:
@@ -151,36 +207,36 @@ def _card_colour(rgb: Bytes, blob: Blob, area: tuple[int, int, int, int]) -> str
     return colour_name(middle) if float(even.mean()) > 0.9 else None
 
 
-def _thing(rgb: Bytes, small: Bytes, blob: Blob, backdrop: Floats) -> Seen:
+def _thing(rgb: Bytes, blob: Blob, named: Named, work: int, backdrop: Floats) -> Seen:
     known = library()
-    x0, y0, x1, y1 = blob.box
-    named = known.name(small[y0:y1, x0:x1], blob.mask)
-    area = _area(blob, small.shape[0])
-    size = (area[2] - area[0], area[3] - area[1])
+    area = _area(blob, work)
     crop = rgb[area[1] : area[3], area[0] : area[2]]
-    behind = cv2.resize(backdrop[y0:y1, x0:x1], size, interpolation=cv2.INTER_LINEAR)
     if named.overlap > 0.8:
-        opacity = known.outline(named.kind, named.turn, size)
+        opacity = known.outline(named.kind, named.turn)
     else:
-        opacity = cv2.GaussianBlur(
-            cv2.resize(blob.mask.astype(np.float32) / 255, size, interpolation=cv2.INTER_LINEAR), (0, 0), 1.0
-        )
-    rgba = freed(crop, np.asarray(opacity, np.float32), behind)
-    box = (area[0] / FULL, area[1] / FULL, area[2] / FULL, area[3] / FULL)
-    clearness = named.likeness * min(1.0, named.overlap / 0.9)
-    colour = _colour(rgba, named.kind, named.turn)
+        opacity = np.asarray(cv2.GaussianBlur(blob.mask, (0, 0), 0.5), np.uint8)
+    x0, y0, x1, y1 = blob.box
+    box = (x0 / work, y0 / work, x1 / work, y1 / work)
+    colour = _colour(crop, opacity, named.kind, named.turn)
     room = kinds()[named.kind].label
-    label = read_sticker(rgba, named.turn, room) if room else None
-    return Seen(named.kind, clearness, box, rgba, colour, label.text if label else None, label, named.turn)
+    label = read_sticker(crop, named.turn, room) if room else None
+    cut = Cut(crop.copy(), opacity, _part_of(backdrop, box))
+    return Seen(named.kind, named.clearness, box, cut, colour, label.text if label else None, label, named.turn)
 
 
-def _colour(rgba: Bytes, kind: str, turn: float) -> str | None:
+def _part_of(backdrop: Floats, box: Box) -> Floats:
+    """The part of a backdrop, given for the whole picture, that lies behind a box."""
+    side = backdrop.shape[0]
+    x0, y0 = int(box[0] * side), int(box[1] * side)
+    return backdrop[y0 : max(y0 + 1, round(box[3] * side)), x0 : max(x0 + 1, round(box[2] * side))].copy()
+
+
+def _colour(crop: Bytes, opacity: Bytes, kind: str, turn: float) -> str | None:
     """The named colour of a thing's paintable part, or None where the kind has none."""
     part = library().paintable(kind, turn, (SWATCH, SWATCH))
-    if part is None:
-        return None
-    small = cv2.resize(rgba, (SWATCH, SWATCH), interpolation=cv2.INTER_AREA)
-    shares = colour_shares(small[..., :3], np.asarray(part * (small[..., 3] > 200), np.float32))
+    swatch = cv2.resize(crop, (SWATCH, SWATCH), interpolation=cv2.INTER_AREA)
+    solid = cv2.resize(opacity, (SWATCH, SWATCH), interpolation=cv2.INTER_AREA) > SOLID
+    shares = colour_shares(swatch, np.asarray(part * solid, np.float32))
     best = max(shares, key=lambda name: shares[name])
     return best if shares[best] > LEAST_COLOURED else None
 

@@ -10,6 +10,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from longbanana_nb.demo.colours import painted_part
+
 Floats = NDArray[Any]  # float32
 Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
 
@@ -19,42 +21,50 @@ TURNS = tuple(range(-16, 17, 4))
 
 OUTLINE, SHADING = 1.0, 0.8
 FINALISTS, OUTLINE_WEIGHT = 5, 0.7
-SMALL, FIT = 96, 64
+SMALL, FIT = 64, 48
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A kind the eye believes in: likeness (0 to 1), turn (degrees), overlap of outlines (0 to 1), lead over the next."""
+    """A kind the eye believes in: likeness (0 to 1), turn (degrees), overlap of outlines (0 to 1)."""
 
     kind: str
     likeness: float
     turn: float
     overlap: float
-    lead: float
+
+    @property
+    def clearness(self) -> float:
+        """How well outline and shading fit the kind, 0 to 1."""
+        return self.likeness * min(1.0, self.overlap / 0.9)
 
 
 class KindLibrary:
     """Silhouettes and shading of every known kind, turned; what the sketch has learned before it sees any reference."""
 
-    def __init__(self, cutouts: Mapping[str, Bytes], parts: Mapping[str, Floats] | None = None) -> None:
-        """Take cut-outs (kind to RGBA picture), how much each of their pixels takes colour (0 to 1), and prepare all turns."""
+    def __init__(self, cutouts: Mapping[str, Bytes], hues: Mapping[str, tuple[float, float]]) -> None:
+        """Take cut-outs (kind to RGBA picture), the hue and its width of their paintable parts, and prepare all turns."""
         self.cutouts = dict(cutouts)
-        self.parts = dict(parts or {})
+        self._small: dict[str, Bytes] = {}
+        self._hues = dict(hues)
         self._outlines: dict[tuple[str, int], Bytes] = {}
+        self._parts: dict[str, tuple[Bytes, Bytes]] = {}
         self._names: list[tuple[str, int]] = []
         signatures = []
         for kind in sorted(self.cutouts):
-            small = cv2.resize(self.cutouts[kind], (64, 64), interpolation=cv2.INTER_AREA)
+            small = self._small[kind] = cv2.resize(self.cutouts[kind], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
+            grey, solid = cv2.cvtColor(small[..., :3], cv2.COLOR_RGB2GRAY), np.ascontiguousarray(small[..., 3])
             for turn in TURNS:
-                picture = trimmed(turned(small, turn))
+                opacity = turned_plane(solid, turn)
+                window = _solid_window(opacity)
                 self._names.append((kind, turn))
-                signatures.append(signature(picture[..., :3], picture[..., 3]))
+                signatures.append(signature(turned_plane(grey, turn)[window], opacity[window]))
         self._signatures = np.stack(signatures)
         self._kinds = np.array([kind for kind, _ in self._names])
 
     def name(self, rgb: Bytes, mask: Bytes) -> Named:
         """Name what a crop shows, given its mask (255 inside), both trimmed to the thing."""
-        likeness = self._signatures @ signature(rgb, mask)
+        likeness = self._signatures @ signature(cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), mask)
         firsts: list[int] = []
         for n in np.argsort(-likeness):
             if self._kinds[n] not in self._kinds[firsts]:
@@ -65,25 +75,17 @@ class KindLibrary:
         for n in firsts:
             turn, overlap = self.fitted(*self._names[n], mask)
             judged.append((float(likeness[n]) + OUTLINE_WEIGHT * overlap, self._names[n][0], float(likeness[n]), turn, overlap))
-        judged.sort(key=lambda one: (-one[0], one[1]))
-        total, kind, like, turn, overlap = judged[0]
-        lead = total - judged[1][0] if len(judged) > 1 else 1.0
-        return Named(kind, min(max(like, 0.0), 1.0), turn, overlap, lead)
+        _, kind, like, turn, overlap = min(judged, key=lambda one: (-one[0], one[1]))
+        return Named(kind, min(max(like, 0.0), 1.0), turn, overlap)
 
-    def likeness(self, kind: str, rgb: Bytes, mask: Bytes) -> float:
-        """How much a crop looks like a kind (0 to 1), over all turns."""
-        return float(np.clip((self._signatures[self._kinds == kind] @ signature(rgb, mask)).max(), 0.0, 1.0))
-
-    def outline(self, kind: str, turn: float, size: tuple[int, int]) -> Floats:
-        """The kind's own opacity (0 to 1), turned, trimmed and stretched to a size (width, height)."""
-        solid = trimmed_plane(turned_plane(self.cutouts[kind][..., 3], turn))
-        return np.asarray(cv2.resize(solid, size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255.0, np.float32)
+    def outline(self, kind: str, turn: float) -> Bytes:
+        """The kind's own opacity (0 to 255), turned and trimmed."""
+        return trimmed_plane(turned_plane(self.cutouts[kind][..., 3], turn))
 
     def _small_outline(self, kind: str, turn: int) -> Bytes:
         """Where a kind is solid, turned, trimmed and stretched to FIT x FIT; kept."""
         if (kind, turn) not in self._outlines:
-            small = cv2.resize(self.cutouts[kind][..., 3], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
-            plane = trimmed_plane(turned_plane(small, turn))
+            plane = trimmed_plane(turned_plane(self._small[kind][..., 3], turn))
             self._outlines[kind, turn] = np.asarray(cv2.resize(plane, (FIT, FIT), interpolation=cv2.INTER_AREA) > 127)
         return self._outlines[kind, turn]
 
@@ -94,17 +96,16 @@ class KindLibrary:
         picture = trimmed(self.cutouts[kind])
         return float(picture.shape[1] / picture.shape[0])
 
-    def paintable(self, kind: str, turn: float, size: tuple[int, int]) -> Floats | None:
-        """How much each pixel of a turned, stretched kind takes colour (0 to 1), or None where no part of it does."""
-        part = self.parts.get(kind)
-        if part is None:
-            return None
-        opacity = cv2.resize(self.cutouts[kind][..., 3], (SMALL, SMALL), interpolation=cv2.INTER_AREA)
-        colour = turned_plane(
-            cv2.resize(np.rint(part * 255).astype(np.uint8), (SMALL, SMALL), interpolation=cv2.INTER_AREA), turn
-        )
+    def paintable(self, kind: str, turn: float, size: tuple[int, int]) -> Floats:
+        """How much each pixel of a turned, stretched kind takes colour (0 to 1)."""
+        if kind not in self._parts:
+            small = self._small[kind]
+            part = painted_part(small, *self._hues[kind])
+            self._parts[kind] = np.rint(part * 255).astype(np.uint8), np.ascontiguousarray(small[..., 3])
+        part, opacity = self._parts[kind]
         window = _solid_window(turned_plane(opacity, turn))
-        return np.asarray(cv2.resize(colour[window], size, interpolation=cv2.INTER_AREA).astype(np.float32) / 255.0, np.float32)
+        stretched = cv2.resize(turned_plane(part, turn)[window], size, interpolation=cv2.INTER_AREA)
+        return np.asarray(stretched.astype(np.float32) / 255.0, np.float32)
 
     def fitted(self, kind: str, turn: int, mask: Bytes) -> tuple[float, float]:
         """The turn near `turn` whose outline fits a mask best, stretched onto it, and their overlap (0 to 1)."""
@@ -119,23 +120,9 @@ class KindLibrary:
         return float(best_turn), best_overlap
 
 
-def turned(rgba: Bytes, degrees: float) -> Bytes:
-    """A cut-out turned about its centre (counter-clockwise), on a canvas large enough; colours weighted by opacity."""
-    height, width = rgba.shape[:2]
-    margin = int(0.25 * max(height, width)) if degrees else 2
-    padded = cv2.copyMakeBorder(rgba, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=(0, 0, 0, 0)).astype(np.float32)
-    if not degrees:
-        return padded.astype(np.uint8)
-    padded[..., :3] *= padded[..., 3:] / 255.0
-    matrix = cv2.getRotationMatrix2D((padded.shape[1] / 2, padded.shape[0] / 2), degrees, 1.0)
-    moved: Floats = cv2.warpAffine(padded, matrix, padded.shape[1::-1], flags=cv2.INTER_LINEAR)
-    moved[..., :3] *= 255.0 / np.maximum(moved[..., 3:], 1.0)
-    return np.clip(np.rint(moved), 0, 255).astype(np.uint8)
-
-
 def turned_plane(plane: Bytes, degrees: float) -> Bytes:
-    """One plane of a cut-out turned about its centre (counter-clockwise), on a canvas large enough."""
-    margin = int(0.25 * max(plane.shape))
+    """Planes of a cut-out turned about its centre (counter-clockwise), on a canvas large enough."""
+    margin = int(0.25 * max(plane.shape[:2]))
     padded = cv2.copyMakeBorder(plane, margin, margin, margin, margin, cv2.BORDER_CONSTANT, value=0)
     if not degrees:
         return np.asarray(padded, np.uint8)
@@ -149,10 +136,8 @@ def trimmed_plane(plane: Bytes) -> Bytes:
 
 
 def _solid_window(plane: Bytes) -> tuple[slice, slice]:
-    rows, columns = np.flatnonzero((plane > 100).any(axis=1)), np.flatnonzero((plane > 100).any(axis=0))
-    if len(rows) == 0:
-        return slice(None), slice(None)
-    return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+    x, y, wide, high = cv2.boundingRect(cv2.threshold(plane, 100, 255, cv2.THRESH_BINARY)[1])
+    return (slice(y, y + high), slice(x, x + wide)) if wide else (slice(None), slice(None))
 
 
 def trimmed(rgba: Bytes) -> Bytes:
@@ -160,15 +145,15 @@ def trimmed(rgba: Bytes) -> Bytes:
     return rgba[_solid_window(rgba[..., 3])]
 
 
-def signature(rgb: Bytes, mask: Bytes) -> Floats:
-    """A unit vector of outline and shading on a square grid, the thing centred with its aspect kept; hue plays no part."""
+def signature(shades: Bytes, mask: Bytes) -> Floats:
+    """A unit vector of outline and shading (from grey shades and mask) on a square grid, the thing centred, its aspect kept."""
     height, width = mask.shape[:2]
     side = GRID - 4
     scale = side / max(height, width)
     size = (max(2, round(width * scale)), max(2, round(height * scale)))
     method = cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR
     opacity = cv2.resize(mask.astype(np.float32) / 255.0, size, interpolation=method)
-    grey = cv2.resize(cv2.cvtColor(np.ascontiguousarray(rgb), cv2.COLOR_RGB2GRAY).astype(np.float32), size, interpolation=method)
+    grey = cv2.resize(shades.astype(np.float32), size, interpolation=method)
     outline: Floats = np.zeros((GRID, GRID), np.float32)
     shading: Floats = np.zeros((GRID, GRID), np.float32)
     top, left = (GRID - size[1]) // 2, (GRID - size[0]) // 2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+
+from longbanana_nb.demo.assets import bold
 
 Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
 Floats = NDArray[Any]  # float32
@@ -18,7 +19,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 GLYPH = (16, 24)
 HEIGHT = 56
 LEAST_LIKENESS = 0.62
-NARROW = 0.42
+NARROW, FILLED = 0.42, 0.75
 ALIKE = str.maketrans("01258", "OIZSB")
 
 
@@ -39,18 +40,28 @@ def same_word(a: str, b: str) -> bool:
 
 def read_labels(rgb: Bytes) -> list[Label]:
     """All labels of a crop, best first."""
-    low, high = rgb.min(axis=2), rgb.max(axis=2)
-    white = ((low > 165) & (high.astype(np.int16) - low < 45)).astype(np.uint8) * 255
-    closed = cv2.morphologyEx(white, cv2.MORPH_CLOSE, np.ones((7, 7), np.uint8))
+    closed = cv2.morphologyEx(_white(rgb), cv2.MORPH_CLOSE, np.ones((7, 7), np.uint8))
     closed = cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((5, 5), np.uint8))
     contours, _ = cv2.findContours(closed, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
     read = [_read_one(rgb, contour) for contour in contours if cv2.contourArea(contour) >= 220]
     return sorted([label for label in read if label is not None], key=lambda label: -label.likeness)
 
 
-def read_sticker(rgba: Bytes, turn: float, place: tuple[float, float, float, float]) -> Label | None:
-    """The sticker of a cut-out turned by `turn` degrees, where its kind has room for one (`place`: of the upright cut-out)."""
-    height, width = rgba.shape[:2]
+def white_share(rgb: Bytes, mask: Bytes) -> float:
+    """How much of what a mask (255 inside) leaves of a crop is white, 0 to 1."""
+    return float(np.count_nonzero(_white(rgb) & mask)) / max(1, int(np.count_nonzero(mask)))
+
+
+def _white(rgb: Bytes) -> Bytes:
+    """255 where a label's white may be."""
+    red, green, blue = cv2.split(rgb)
+    low, high = cv2.min(cv2.min(red, green), blue), cv2.max(cv2.max(red, green), blue)
+    return np.where((low > 165) & (cv2.subtract(high, low) < 45), np.uint8(255), np.uint8(0))
+
+
+def read_sticker(rgb: Bytes, turn: float, place: tuple[float, float, float, float]) -> Label | None:
+    """The sticker in a crop of a thing turned by `turn` degrees; `place`: where its kind, upright, has room for one."""
+    height, width = rgb.shape[:2]
     scale = 2.0 if max(height, width) < 320 else 1.0
     middle = (width / 2, height / 2)
     matrix = cv2.getRotationMatrix2D(middle, -turn, scale)
@@ -60,14 +71,14 @@ def read_sticker(rgba: Bytes, turn: float, place: tuple[float, float, float, flo
     wide, high = (width * cos - height * sin) / spread, (height * cos - width * sin) / spread
     size = (max(8, round(wide * scale)), max(8, round(high * scale)))
     matrix[:, 2] += np.array([size[0] / 2 - middle[0], size[1] / 2 - middle[1]])
-    upright = cv2.warpAffine(
-        np.ascontiguousarray(rgba[..., :3]), matrix, size, flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
-    )
     x0, y0, x1, y1 = place
     left, right = round(x0 * size[0]), round(x1 * size[0])
     top, bottom = round(y0 * size[1]), round(y1 * size[1])
-    part = upright[top:bottom, left:right]
-    if min(part.shape[:2]) < 8 or float((part.min(axis=2) > 150).mean()) < 0.25:
+    if min(right - left, bottom - top) < 8:
+        return None
+    shifted = matrix - np.array([[0, 0, left], [0, 0, top]])
+    part = cv2.warpAffine(rgb, shifted, (right - left, bottom - top), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    if float((part.min(axis=2) > 150).mean()) < 0.25:
         return None
     part = cv2.resize(part, (round(part.shape[1] * HEIGHT / part.shape[0]), HEIGHT), interpolation=cv2.INTER_CUBIC)
     text, likeness = _words(cv2.cvtColor(part, cv2.COLOR_RGB2GRAY))
@@ -116,7 +127,7 @@ def _words(grey: Bytes) -> tuple[str, float]:
     if not found:
         return "", 0.0
     typical = float(np.median([h for *_, h, _ in found]))
-    found = [each for each in found if 0.75 * typical < each[3] < 1.3 * typical]
+    found = [each for each in found if 0.75 * typical < each[3] < 1.42 * typical]
     text, likenesses, end = "", [], None
     for x, y, w, h, n in found:
         letter, likeness = _letter((marks[y : y + h, x : x + w] == n).astype(np.float32), w / h)
@@ -127,7 +138,7 @@ def _words(grey: Bytes) -> tuple[str, float]:
 
 
 def _letter(glyph: Floats, aspect: float) -> tuple[str, float]:
-    if aspect < NARROW:
+    if aspect < NARROW and float(glyph.mean()) > FILLED:
         return "I", 0.9  # a bar that fills its box has no inside to compare
     vectors, aspects = _templates()
     flat = _normal(glyph)
@@ -143,18 +154,11 @@ def _normal(glyph: Floats) -> Floats:
     return np.asarray(flat / max(float(np.linalg.norm(flat)), 1e-6), np.float32)
 
 
-def font_file() -> Path:
-    """The lettering font: DejaVu Sans Bold, which comes with matplotlib."""
-    import matplotlib
-
-    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans-Bold.ttf"
-
-
 @lru_cache(maxsize=1)
 def _templates() -> tuple[Floats, Floats]:
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
-    font = ImageFont.truetype(str(font_file()), 64)
+    font = bold(64)
     vectors, aspects = [], []
     for letter in ALPHABET:
         canvas = Image.new("L", (110, 110), 0)
@@ -168,23 +172,19 @@ def _templates() -> tuple[Floats, Floats]:
 
 def letter_label(rgba: Bytes, box: tuple[int, int, int, int], turn: float, text: str) -> Bytes:
     """A copy of a cut-out whose label in `box` reads `text`: the old letters are painted over in the label's white."""
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
     x0, y0, x1, y1 = box
     part = rgba[y0:y1, x0:x1, :3].reshape(-1, 3)
     white = tuple(int(v) for v in np.percentile(part, 80, axis=0))
-    wide, high = (x1 - x0) * 4, (y1 - y0) * 4
-    size = 8
-    while size < 400:
-        spread = ImageFont.truetype(str(font_file()), size + 4).getbbox(text)
-        if spread[2] - spread[0] > 0.86 * wide or spread[3] - spread[1] > 0.72 * high:
-            break
-        size += 4
+    wide, high = (x1 - x0) * 2, (y1 - y0) * 2
+    left, top, right, bottom = bold(100).getbbox(text)
+    size = max(8, int(100 * min(0.86 * wide / (right - left), 0.72 * high / (bottom - top))))
     plate = Image.new("RGBA", (wide, high), (*white, 0))
     pen = ImageDraw.Draw(plate)
     pen.rounded_rectangle((2, 2, wide - 3, high - 3), radius=high // 6, fill=(*white, 255))
-    pen.text((wide / 2, high / 2), text, font=ImageFont.truetype(str(font_file()), size), fill=(30, 30, 34, 255), anchor="mm")
-    small = plate.rotate(turn, resample=Image.Resampling.BICUBIC).resize((x1 - x0, y1 - y0), Image.Resampling.LANCZOS)
+    pen.text((wide / 2, high / 2), text, font=bold(size), fill=(30, 30, 34, 255), anchor="mm")
+    small = plate.rotate(turn, resample=Image.Resampling.BICUBIC).resize((x1 - x0, y1 - y0), Image.Resampling.BOX)
     result = Image.fromarray(rgba)
     result.paste(small.convert("RGB"), (x0, y0), small.getchannel("A"))
     lettered = np.array(result)

@@ -14,7 +14,7 @@ from longbanana_nb.generation import Action, Finish, ModelChoice, ToolCall, Turn
 from longbanana_nb.generation.tools import GENERATE, LOOK, LOOK_AT_RESULT, MOST_LOOKED_AT_ONCE
 
 PLANNER_VERSION = "planner-1"
-WORK = 224
+WORK = 160
 """Edge length at which the planner parts things; the sketch's eye uses another, and the judge another instrument altogether."""
 
 

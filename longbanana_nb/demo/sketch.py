@@ -153,7 +153,7 @@ def _drawing_seen(percept: Percept) -> Drawing:
     """A drawing made of what is seen in a picture somebody else made; its things keep their places."""
     layers = []
     for seen in percept.seen:
-        layer = Layer("", seen.kind, seen.rgba, percept.sha256, seen.box, seen.box)
+        layer = Layer("", seen.kind, seen.cut.rgba, percept.sha256, seen.box, seen.box)
         layer.colour, layer.text, layer.label = seen.colour, seen.text, seen.label
         layers.append(layer)
     return Drawing(layers, percept.backdrop)

@@ -155,7 +155,7 @@ def _layer(wish: Wish, sight: Sight, box: Box, drawing: Drawing, dice: Dice) -> 
     """A thing cut from a given picture, in the colour wished for."""
     seen = sight.seen
     tilt = dice.source("tilt", wish.key, str(sight.origin)).uniform(-4.0, 4.0)
-    layer = Layer(wish.key, seen.kind, seen.rgba, sight.percept.sha256, seen.box, box, tilt - 0.5 * seen.turn)
+    layer = Layer(wish.key, seen.kind, seen.cut.rgba, sight.percept.sha256, seen.box, box, tilt - 0.5 * seen.turn)
     layer.colour, layer.text, layer.label = seen.colour, seen.text, seen.label
     _mend_colour(wish, [layer], drawing)
     return layer

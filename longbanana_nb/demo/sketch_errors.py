@@ -36,9 +36,9 @@ class Rates:
 
 STRENGTHS: Mapping[str, Rates] = MappingProxyType(
     {
-        "weak": Rates(0.20, 0.42, 0.20, 0.36, 0.13, 0.28, 0.28, 0.11, 0.13, 0.75),
+        "weak": Rates(0.25, 0.42, 0.22, 0.38, 0.16, 0.34, 0.30, 0.13, 0.16, 0.75),
         "medium": Rates(0.12, 0.24, 0.11, 0.22, 0.075, 0.15, 0.16, 0.06, 0.075, 0.55),
-        "strong": Rates(0.04, 0.10, 0.04, 0.08, 0.025, 0.055, 0.05, 0.018, 0.025, 0.25),
+        "strong": Rates(0.05, 0.12, 0.05, 0.10, 0.03, 0.07, 0.06, 0.02, 0.03, 0.30),
     }
 )
 """Base rates by strength; `docs/demo.md` prints this table and a test holds it to this one."""

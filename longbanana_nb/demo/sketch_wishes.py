@@ -87,7 +87,7 @@ def is_lookalike(wish: Wish, sight: Sight) -> bool:
 
 def best(wish: Wish, candidates: Sequence[Sight]) -> Sight | None:
     """The sight to cut a thing from: the one seen most clearly and largest; None if there is none."""
-    return max(candidates, key=lambda one: (round(one.seen.clearness, 1), one.seen.rgba.shape[0], one.origin), default=None)
+    return max(candidates, key=lambda one: (round(one.seen.clearness, 1), one.seen.cut.crop.shape[0], one.origin), default=None)
 
 
 def colour_wanted(wish: Wish, seen: Sequence[Sight]) -> str | None:

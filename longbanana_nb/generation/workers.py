@@ -14,7 +14,7 @@ Result = Made | Refused | Failure
 
 
 def grouped(jobs: Sequence[Job], systems: Mapping[str, Prepared]) -> list[Group]:
-    """Jobs of one case on one simulated provider and harness go together; all others stand alone.
+    """Jobs of one case on one simulated provider go together, whatever the harness; all others stand alone.
 
     A simulated model works on this processor and remembers what it saw of a case's references; a real one waits for a network,
     and grouping it would only make it slower.
@@ -23,7 +23,7 @@ def grouped(jobs: Sequence[Job], systems: Mapping[str, Prepared]) -> list[Group]
     for number, job in enumerate(jobs):
         spec = job.spec
         if systems[spec.name].simulated and spec.backend is not None:
-            key: tuple[str, ...] = (job.case.case_id, spec.harness.kind, spec.backend.provider)
+            key: tuple[str, ...] = (job.case.case_id, spec.backend.provider)
         else:
             key = (str(number),)
         groups.setdefault(key, []).append(job)
