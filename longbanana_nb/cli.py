@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return verb(arguments)
     except WorkbenchError as error:
-        print(error, file=sys.stderr)
+        print(_without_keys(str(error)), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted. What was finished is kept; run the same command again to go on.", file=sys.stderr)
@@ -40,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(_os_error_text(error), file=sys.stderr)
+        print(_without_keys(_os_error_text(error)), file=sys.stderr)
         return 1
 
 
@@ -49,6 +49,12 @@ def _print_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _without_keys(text: str) -> str:
+    from longbanana_nb.runs.keyscan import redact
+
+    return redact(text)
 
 
 def _os_error_text(error: OSError) -> str:

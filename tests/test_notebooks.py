@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import run_command
 
-from longbanana_nb.reporting import declared_parameters, looks_like_key
+from longbanana_nb.reporting import declared_parameters
+from longbanana_nb.runs import looks_like_key
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))

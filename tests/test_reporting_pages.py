@@ -10,9 +10,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from reporting_fixtures import judged_run
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.reporting import build_report, find_keys, looks_like_key, notebook_page
+from longbanana_nb.reporting import build_report, notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
 from longbanana_nb.reporting.safe_html import safe_html
+from longbanana_nb.runs import find_keys, looks_like_key
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 KEY = "sk-ant-REDACTED-" + "Zq9" * 10

@@ -191,7 +191,7 @@ def test_the_value_of_a_key_variable_is_a_key_whatever_it_looks_like(tmp_path, r
     monkeypatch.setenv("SOME_PROVIDER_API_KEY", "correct-horse-battery")
     run = make_run(tmp_path / "r", release)
     (run.path / "log.txt").write_text("used correct-horse-battery")
-    assert [fault.found for fault in verify_run(run)] == ["what looks like the value of SOME_PROVIDER_API_KEY"]
+    assert [fault.found for fault in verify_run(run)] == ["what looks like the value of $SOME_PROVIDER_API_KEY"]
 
 
 def test_valid_answers_are_reused_under_this_runs_names_and_invalid_ones_are_not(tmp_path, release):

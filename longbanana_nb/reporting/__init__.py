@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from longbanana_nb.reporting.notebook_runner import run_notebook
     from longbanana_nb.reporting.report import build_report, write_tables
     from longbanana_nb.reporting.run_facts import facts_of_run
-    from longbanana_nb.reporting.secrets import find_keys, looks_like_key
     from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table, ranked
     from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
     from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
@@ -49,7 +48,6 @@ _HOME = {
     "notebook_runner": ("run_notebook",),
     "report": ("build_report", "write_tables"),
     "run_facts": ("facts_of_run",),
-    "secrets": ("find_keys", "looks_like_key"),
     "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
     "tables": ("dimension_table", "main_table", "systems_table"),
     "verdict_tables": ("coverage_table", "label_shares_table", "truth_table"),
@@ -79,10 +77,8 @@ __all__ = [
     "dimension_table",
     "evidence_view",
     "facts_of_run",
-    "find_keys",
     "judge_against_truth",
     "label_shares_table",
-    "looks_like_key",
     "main_table",
     "notebook_page",
     "overall_dots",

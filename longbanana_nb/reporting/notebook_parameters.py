@@ -14,7 +14,7 @@ from typing import Any
 from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.files import read_json
 from longbanana_nb.names import nearest
-from longbanana_nb.reporting.secrets import looks_like_key
+from longbanana_nb.runs.keyscan import looks_like_key
 
 TAG = "parameters"
 KINDS: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "list": list}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from longbanana_nb.reporting.notebook_parameters import checked_parameters
 if TYPE_CHECKING:
     from nbformat import NotebookNode
 
+LONGEST_SOCKET_FOLDER = 80  # systems take socket paths of about 100 bytes
 ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -63,10 +65,10 @@ def _execute(path: Path, values: dict[str, Any], out: Path, *, quiet: bool) -> W
     from papermill.exceptions import PapermillExecutionError
 
     try:
-        with _calm():
+        with _calm(), tempfile.TemporaryDirectory(prefix="lb-") as sockets:
             papermill.execute_notebook(
                 str(path), str(out), parameters=values, kernel_name="python3", language="python", progress_bar=not quiet,
-                start_timeout=120, config=_own_kernel(),
+                start_timeout=120, config=_own_kernel(sockets),
             )  # fmt: skip
     except PapermillExecutionError as error:
         return _cell_failure(path, out, error)
@@ -77,13 +79,18 @@ def _execute(path: Path, values: dict[str, Any], out: Path, *, quiet: bool) -> W
     return None
 
 
-def _own_kernel() -> Any:
-    """A kernel of the interpreter that runs this, whatever kernels are installed; no TCP ports where sockets on disk exist."""
+def _own_kernel(sockets: str) -> Any:
+    """A kernel of the interpreter that runs this, whatever kernels are installed; no TCP ports where sockets on disk exist.
+
+    Args:
+        sockets: a folder of this notebook's own. Left to itself, Jupyter numbers its sockets in the current folder, where two
+            notebooks that start together take the same ones, and which need not be writable.
+    """
     from traitlets.config import Config
 
     settings: dict[str, dict[str, Any]] = {"KernelSpecManager": {"kernel_dirs": [], "ensure_native_kernel": True}}
-    if os.name != "nt":
-        settings["KernelManager"] = {"transport": "ipc"}
+    if os.name != "nt" and len(os.fsencode(sockets)) <= LONGEST_SOCKET_FOLDER:
+        settings["KernelManager"] = {"transport": "ipc", "ip": f"{sockets}/kernel"}
     return Config(settings)
 
 

@@ -14,11 +14,11 @@ from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
 from longbanana_nb.reporting.run_facts import candidates_of_run, facts_of_run, scores_of_run
-from longbanana_nb.reporting.secrets import find_keys, looks_like_key
 from longbanana_nb.reporting.sinks.html import escape
 from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
 from longbanana_nb.reporting.thumbnails import case_strips
 from longbanana_nb.reporting.verdict_tables import coverage_table, label_shares_table, truth_table
+from longbanana_nb.runs.keyscan import key_faults, looks_like_key
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from longbanana_nb.scoring import Scores
 
 SINKS = {"csv": "csv", "tex": "latex", "md": "markdown", "html": "html"}
-PASSED_OVER = ("run.lock",)
 
 
 def build_report(run_path: str | Path, *, notebooks: Sequence[Path] | None = None, attribution: str | None = None) -> Path:
@@ -70,10 +69,7 @@ def build_report(run_path: str | Path, *, notebooks: Sequence[Path] | None = Non
 
 def refuse_keys(folder: Path) -> None:
     """Raise DataError naming every file below `folder` that seems to hold an API key."""
-    files = sorted(
-        path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.name not in PASSED_OVER
-    )
-    faults = find_keys(files, folder)
+    faults = key_faults(folder)
     if faults:
         raise DataError("The report was not written: the run seems to hold API keys.", faults)
 

@@ -7,7 +7,7 @@ from longbanana_nb.runs.interrupts import Stop, graceful_stop
 from longbanana_nb.runs.journal import Journal
 from longbanana_nb.runs.judge_spec import JudgeSpec, parse_judge
 from longbanana_nb.runs.judgments import INVALID_REASONS, Evidence, EvidenceImage, ImageSent, Judgment, JudgmentJournal, Verdict
-from longbanana_nb.runs.keyscan import key_faults, redact
+from longbanana_nb.runs.keyscan import find_keys, key_faults, looks_like_key, redact
 from longbanana_nb.runs.ledger import Budget, Ledger, Spent, spent_in
 from longbanana_nb.runs.merge import merge_runs
 from longbanana_nb.runs.meta import Entry, RunMeta
@@ -92,6 +92,7 @@ __all__ = [
     "current_record",
     "each",
     "each_waiting",
+    "find_keys",
     "floor_system",
     "graceful_stop",
     "judge_sha256",
@@ -99,6 +100,7 @@ __all__ = [
     "key_faults",
     "leftovers",
     "load_experiment",
+    "looks_like_key",
     "merge_runs",
     "open_run",
     "parse_judge",

@@ -1,58 +1,87 @@
-"""Keys must never be written: finding them in a folder, and taking them out of a text."""
+"""Keys must never be written: what looks like one, finding them in texts and files, and taking them out."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from longbanana_nb.errors import Fault
 
-_PATTERNS = {
-    "an Anthropic key": re.compile(r"sk-ant-[A-Za-z0-9_-]{8,}"),
-    "an OpenAI key": re.compile(r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{8,}|\bsk-[A-Za-z0-9]{32,}"),
-    "an OpenRouter key": re.compile(r"sk-or-[A-Za-z0-9_-]{16,}"),
-    "a Google key": re.compile(r"\bAIza[A-Za-z0-9_-]{30,}"),
-    "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{20,}"),
-    "a bearer token": re.compile(r"[Bb]earer\s+[A-Za-z0-9._~+/-]{20,}"),
+# Keys with a dash or an underscore cannot occur in base64; the others are looked for between bounds that it does not have.
+_WORD, _BASE64 = r"(?<![A-Za-z0-9])", r"(?<![A-Za-z0-9+/_-])"
+SHAPES = {
+    "an Anthropic key": r"sk-ant-[A-Za-z0-9_-]{8,}",
+    "an OpenAI key": _WORD + r"sk-(?:proj|svcacct|admin|live|test)[-_][A-Za-z0-9_-]{8,}",
+    "an OpenAI or OpenRouter key": _WORD + r"sk-[A-Za-z0-9_-]{20,}",
+    "a Google key": _BASE64 + r"AIza[0-9A-Za-z_-]{30,}",
+    "a Google access token": _BASE64 + r"ya29\.[0-9A-Za-z_-]{20,}",
+    "a GitHub token": _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})",
+    "a Hugging Face token": _WORD + r"hf_[A-Za-z0-9]{20,}",
+    "an AWS access key": _BASE64 + r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])",
+    "a Slack token": _WORD + r"xox[abpr]-[A-Za-z0-9-]{10,}",
+    "a bearer token": r"[Bb]earer\s+(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*",
+    "a key in an address": r"[?&](?:api_?)?key=[A-Za-z0-9_-]{20,}",
+    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
 }
-_SECRET_NAME = re.compile(r"(API_KEY|_TOKEN|_SECRET)$")
+_ANY = "|".join(f"(?P<k{number}>{shape})" for number, shape in enumerate(SHAPES.values()))
+_IN_BYTES, _IN_TEXT = re.compile(_ANY.encode("ascii")), re.compile(_ANY, re.ASCII)
+_KEY_VARIABLE = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password)$")
 _SHORTEST_SECRET = 12
-_TEXT = {".json", ".jsonl", ".torn", ".txt", ".md", ".html", ".csv", ".tex", ".yaml", ".yml", ".ipynb", ".log", ".svg"}
+_BLOCK, _OVERLAP = 1 << 23, 1 << 10
+_LOCKS = ("run.lock", "results.lock")
 
 
-def find_keys(text: str) -> list[str]:
-    """What kinds of key stand in `text`, by pattern and by the values of this process's key variables."""
-    kinds = [kind for kind, pattern in _PATTERNS.items() if pattern.search(text)]
-    return kinds + [f"the value of {name}" for name, value in _environment_keys() if value in text]
+def looks_like_key(text: str | bytes, *, environment: Mapping[str, str] | None = None) -> str | None:
+    """What kind of key `text` seems to hold, or None. The values of key variables of this environment count as keys."""
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    match = _IN_BYTES.search(raw)
+    if match:
+        return list(SHAPES)[int((match.lastgroup or "k0")[1:])]
+    for name, value in _set_keys(os.environ if environment is None else environment):
+        if value.encode("utf-8", "surrogateescape") in raw:
+            return f"the value of ${name}"
+    return None
 
 
 def redact(text: str) -> str:
     """`text` with every key replaced by `[redacted]`; for errors, logs and replies that are kept."""
-    for _, value in _environment_keys():
+    for _, value in _set_keys(os.environ):
         text = text.replace(value, "[redacted]")
-    for pattern in _PATTERNS.values():
-        text = pattern.sub("[redacted]", text)
-    return text
+    return _IN_TEXT.sub("[redacted]", text)
 
 
-def key_faults(folder: Path) -> list[Fault]:
-    """One fault for each text file below `folder` that holds something like a key. The key itself is never named."""
+def find_keys(files: Iterable[Path], root: Path) -> list[Fault]:
+    """One fault for every file that seems to hold a key, in its name or inside; the key itself is never repeated."""
     faults = []
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        for path in (Path(parent, name) for name in sorted(names)):
-            if path.suffix.lower() not in _TEXT or path.is_symlink():
-                continue
-            for kind in find_keys(path.read_text("utf-8", errors="replace")):
-                where = path.relative_to(folder).as_posix()
-                fix = "Withdraw that key at its provider, remove it from the file, and keep keys in the environment only."
-                faults.append(Fault(where, "key", f"what looks like {kind}", "no key in a run", fix))
+    for path in files:
+        where = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+        kind = looks_like_key(where) or _kind_in_file(path)
+        if kind:
+            fix = "Remove it there, withdraw the key at its provider if it was real, and keep keys in the environment only."
+            faults.append(Fault(redact(where), "key", f"what looks like {kind}", "no key in a run", fix))
     return faults
 
 
-def _environment_keys() -> Iterator[tuple[str, str]]:
-    for name, value in os.environ.items():
-        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET:
+def key_faults(folder: Path) -> list[Fault]:
+    """One fault for every file below `folder` that seems to hold a key; links, and locks, which others hold, are left aside."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink() and path.name not in _LOCKS)
+    return find_keys(sorted(files), folder)
+
+
+def _kind_in_file(path: Path) -> str | None:
+    tail = b""
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            kind = looks_like_key(tail + block)
+            if kind:
+                return kind
+            tail = block[-_OVERLAP:]
+    return None
+
+
+def _set_keys(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name, value in sorted(environment.items()):
+        if _KEY_VARIABLE.search(name) and len(value) >= _SHORTEST_SECRET:
             yield name, value

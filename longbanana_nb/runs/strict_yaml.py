@@ -7,8 +7,9 @@ from typing import Any
 
 import yaml
 
-from longbanana_nb.errors import CallError, DataError
+from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.files import read_text
+from longbanana_nb.runs.keyscan import looks_like_key
 
 MOST_VALUES = 100_000  # an experiment has hundreds; more comes from aliases that expand without end
 
@@ -40,17 +41,19 @@ def read_yaml(path: Path) -> Any:
 
     Raises:
         CallError: where the file is missing, is not UTF-8, is not YAML, repeats a key, or expands to more than
-            100,000 values; with the line where there is one.
+            100,000 values; with the line where there is one. Also where it holds what looks like an API key, for what is
+            written here is copied into runs; the key is not repeated.
     """
     try:
         text = read_text(path)
     except DataError as error:
-        raise CallError(str(error), error.faults) from None
+        raise CallError("A settings file cannot be read.", error.faults) from None
     return parse_yaml(text, str(path))
 
 
 def parse_yaml(text: str, where: str) -> Any:
     """Parse one YAML document; `where` names it in errors. See `read_yaml`."""
+    _require_no_key(text, where)
     try:
         value = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
     except yaml.MarkedYAMLError as error:
@@ -62,6 +65,18 @@ def parse_yaml(text: str, where: str) -> Any:
         raise CallError(f"{where}: nested too deeply; expected a plain file of settings. Flatten it.") from None
     _require_bounded(value, where)
     return value
+
+
+def _require_no_key(text: str, where: str) -> None:
+    faults = [
+        Fault(
+            f"{where} line {number}", "key", f"what looks like {kind}", "no key in a file", "Keep keys in the environment only."
+        )
+        for number, line in enumerate(text.split("\n"), start=1)
+        if (kind := looks_like_key(line)) is not None
+    ]
+    if faults:
+        raise CallError("A settings file holds a key: withdraw it at its provider if it was real.", faults)
 
 
 def _require_bounded(value: Any, where: str) -> None:

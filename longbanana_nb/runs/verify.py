@@ -108,18 +108,18 @@ def _one_journal(run: Run, path: Path, checks: dict[tuple[str, str], str]) -> It
             yield Fault(where, "judge_sha256", answer.judge_sha256, expected, fix)
         if (answer.case_id, answer.check_id) not in checks:
             yield Fault(where, "unknown_check", repr(answer.check_id), "a planned check", fix, answer.case_id, answer.check_id)
-        if answer.sample not in kept or answer.candidate_sha256 not in kept[answer.sample]:
+        if kept is not None and answer.candidate_sha256 not in kept.get(answer.sample, ()):
             yield Fault(where, "candidate_sha256", answer.candidate_sha256, "the hash of a candidate kept here", fix)
 
 
-def _known_images(run: Run, system: str, case_id: str) -> dict[int, set[str]]:
-    """By sample, the hashes of a candidate's image now and in earlier attempts."""
+def _known_images(run: Run, system: str, case_id: str) -> dict[int, set[str]] | None:
+    """By sample, the hashes of a candidate's image now and in earlier attempts; None where a record cannot be read."""
     known: dict[int, set[str]] = {}
     for path in (run.candidate(system, case_id).folder.parent).glob("s*/record*.json"):
         try:
             record = read_record(path)
         except DataError:
-            continue  # reported with its candidate
+            return None  # reported with its candidate, once
         known.setdefault(record.sample, set()).update([record.image.sha256] if record.image is not None else [])
     return known
 
