@@ -13,7 +13,16 @@ from longbanana_nb.files import write_atomic
 from longbanana_nb.paths import presets_folder
 from longbanana_nb.release import Release
 from longbanana_nb.release import load_release as load_from_manifest
-from longbanana_nb.runs import Experiment, JudgeSpec, Run, create_run, load_experiment, select_cases, verdict_grid
+from longbanana_nb.runs import (
+    Experiment,
+    JudgeSpec,
+    Run,
+    create_run,
+    load_experiment,
+    select_cases,
+    verdict_grid,
+    writing_results,
+)
 from longbanana_nb.runs import open_run as open_folder
 
 if TYPE_CHECKING:
@@ -140,7 +149,9 @@ def score(
 def save_scores(run: Run, scores: Scores) -> Path:
     """Write `scores/scores.json` (`lb.scores.v1`) into the run."""
     path = run.path / "scores" / "scores.json"
-    write_atomic(path, json.dumps(scores.as_json(), ensure_ascii=False, allow_nan=False, indent=1).encode("utf-8") + b"\n")
+    text = json.dumps(scores.as_json(), ensure_ascii=False, allow_nan=False, indent=1)
+    with writing_results(run.path):
+        write_atomic(path, f"{text}\n".encode())
     return path
 
 
@@ -168,7 +179,7 @@ def figures(run: Run) -> Gallery:
     """The figures of a run by name; each is drawn, and written to `figures/` as PDF, SVG and PNG, when it is first asked for."""
     from longbanana_nb.reporting import Gallery, facts_of_run
 
-    return Gallery(run.path / "figures", score(run), verdict_grid(run), facts_of_run(run))
+    return Gallery(run.path, score(run), verdict_grid(run), facts_of_run(run))
 
 
 def report(run_dir: PathLike) -> Path:

@@ -76,6 +76,11 @@ def always_die(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def test_a_job_that_is_alone_does_not_take_this_process_with_it():
+    (job, failure), = each(always_die, [1], workers=2, label="dying")  # fmt: skip
+    assert (job, failure.kind) == (1, "WorkerDied")
+
+
 def test_after_many_deaths_the_rest_is_given_up_and_said(monkeypatch):
     monkeypatch.setattr(pool, "FRESH_POOLS", 2)
     results = dict(each(always_die, range(9), workers=2, label="dying"))

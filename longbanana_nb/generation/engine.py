@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
 from longbanana_nb.generation.workers import Result, grouped, work_off
 from longbanana_nb.names import nearest
-from longbanana_nb.runs import Budget, Failure, Ledger, Limits, each_waiting, graceful_stop, open_run, spent_in
+from longbanana_nb.runs import Budget, Failure, Ledger, Limits, each_waiting, graceful_stop, open_run, spent_in, usual_workers
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_candidate, adopt_scenes
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def generate_run(
         case_ids: the selection; None takes all cases of the release.
         limits: of the experiment; a call that could pass `max_usd`, calls in flight included, is not made and ends the work;
             `concurrency` is how many paid candidates are worked on at once.
-        workers: processes; None takes one a processor.
+        workers: processes; None takes one a processor, at least two.
         reuse: earlier runs, or their folders; an image of the same system hash, release, revision, case and sample is copied
             instead of made.
 
@@ -73,7 +72,7 @@ def generate_run(
     cases = _chosen(release, case_ids)
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
-    settings = Settings(workers or processors(), limits or Limits())
+    settings = Settings(workers or usual_workers(), limits or Limits())
     earlier = _earlier(reuse, release)
     summary = Summary(notes=[f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here])
     with run.owner():
@@ -82,11 +81,6 @@ def generate_run(
         jobs = list(_missing(run, prepared, cases, earlier, summary))
         _make(run, prepared, jobs, settings, summary)
     return summary
-
-
-def processors() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def needs_making(record: Record | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from longbanana_nb.runs import (
     graceful_stop,
     judge_sha256,
     reusable_answers,
+    usual_workers,
 )
 from longbanana_nb.runs.judge_spec import TRANSIENT
 from longbanana_nb.runs.plan import PlannedCheck, plan_checks
@@ -85,7 +85,7 @@ def judge_run(
 
     Args:
         protocols: the protocols there are, by name.
-        workers: processes; None takes one a processor.
+        workers: processes; None takes one a processor, at least two.
         reuse: other runs whose valid answers are taken by key.
 
     Raises:
@@ -104,7 +104,7 @@ def judge_run(
     with run.owner():
         run.add_judge(profile, sha256, versions=versions, simulated=protocol.needs_scene)
         bench = _Bench(run, release, release.evaluation(), profile, protocol, sha256, summary, reusable_answers(reuse), graphs)
-        _work(bench, workers or _processors())
+        _work(bench, workers or usual_workers())
     return summary
 
 
@@ -278,7 +278,3 @@ def _judgment(bench: _Bench, opened: _Open, unit: tuple[int, _Asked, str, int], 
         simulated=bench.protocol.needs_scene or record.simulated,
         at=utc_now(),
     )
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

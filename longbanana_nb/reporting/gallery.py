@@ -50,10 +50,10 @@ class Drawing:
 
 
 class Gallery(Mapping[str, Drawing]):
-    """The figures there are for a run, in the order of a report. Asking for one writes its PDF, SVG and PNG."""
+    """The figures there are for a run, in the order of a report. Asking for one writes its PDF, SVG and PNG into `figures/`."""
 
-    def __init__(self, folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
-        self._folder = folder
+    def __init__(self, run_folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
+        self._run_folder = run_folder
         self._makers = _makers(scores, grid, facts)
         self._drawn: dict[str, Drawing] = {}
 
@@ -73,9 +73,11 @@ class Gallery(Mapping[str, Drawing]):
 
     def _draw(self, name: str) -> Drawing:
         from longbanana_nb.reporting.figures import figure_bytes, save_figure
+        from longbanana_nb.runs import writing_results
 
         figure, alt = self._makers[name]()
-        save_figure(figure, self._folder, name, alt=alt)
+        with writing_results(self._run_folder):
+            save_figure(figure, self._run_folder / "figures", name, alt=alt)
         return Drawing(name, figure_bytes(figure, "svg", outlines=True), alt, CAPTIONS[name])
 
 

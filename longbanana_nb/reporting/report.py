@@ -58,7 +58,7 @@ def build_report(run_path: str | Path, *, notebooks: Sequence[Path] | None = Non
     scores = scores_of_run(run, grid)
     with run.owner():
         tables = write_tables(run, scores, grid, facts)
-        drawings = Gallery(run.path / "figures", scores, grid, facts)
+        drawings = Gallery(run.path, scores, grid, facts)
         pages = _write_pages(run, notebooks)
         text = _report(run, facts, scores, tables, drawings, pages, attribution or _attribution(run))
         if kind := looks_like_key(text):
@@ -76,10 +76,13 @@ def refuse_keys(folder: Path) -> None:
 
 def write_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
     """Write every table of the run as CSV, LaTeX, Markdown and HTML into `tables/`; returns them by name."""
+    from longbanana_nb.runs import writing_results
+
     made = make_tables(run, scores, grid, facts)
-    for table in made.values():
-        for suffix in SINKS:
-            write_atomic(run.path / "tables" / f"{table.name}.{suffix}", rendered(table, suffix))
+    with writing_results(run.path):
+        for table in made.values():
+            for suffix in SINKS:
+                write_atomic(run.path / "tables" / f"{table.name}.{suffix}", rendered(table, suffix))
     return made
 
 

@@ -11,7 +11,7 @@ from longbanana_nb.runs.keyscan import find_keys, key_faults, looks_like_key, re
 from longbanana_nb.runs.ledger import Budget, Ledger, Spent, spent_in
 from longbanana_nb.runs.merge import merge_runs
 from longbanana_nb.runs.meta import Entry, RunMeta
-from longbanana_nb.runs.pool import each
+from longbanana_nb.runs.pool import each, usual_workers
 from longbanana_nb.runs.progress import progress_bar
 from longbanana_nb.runs.records import (
     OUTCOMES,
@@ -26,7 +26,7 @@ from longbanana_nb.runs.records import (
     WorkflowFacts,
 )
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_answer, adopt_candidate, adopt_scenes, reusable_answers
-from longbanana_nb.runs.run import Run, create_run, open_run
+from longbanana_nb.runs.run import Run, create_run, open_run, writing_results
 from longbanana_nb.runs.selection import select_cases
 from longbanana_nb.runs.slots import CandidateSlot
 from longbanana_nb.runs.system_spec import (
@@ -111,6 +111,8 @@ __all__ = [
     "select_cases",
     "spent_in",
     "system_sha256",
+    "usual_workers",
     "verdict_grid",
     "verify_run",
+    "writing_results",
 ]

@@ -1,4 +1,4 @@
-"""One owner a run: a lock that the system releases when its holder dies."""
+"""One owner a run, and one writer of its results: locks that the system releases when their holder dies."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ import json
 import os
 import socket
 import sys
+import time
 from pathlib import Path
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.files import utc_now
 from longbanana_nb.runs.disk import saving
 
+WAIT_STEP_S = 0.05
 _BUSY = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
 class RunLock:
-    """Holds `run.lock` in a run's folder. The file stays; what counts is the system's lock on it, so none is ever stale."""
+    """Holds a lock file in a run's folder. The file stays; what counts is the system's lock on it, so none is ever stale.
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "run.lock"
+    A `signed` lock says who holds it; results have one that does not, so that making them again changes no byte of the run.
+    """
+
+    def __init__(self, folder: Path, name: str = "run.lock", *, signed: bool = True) -> None:
+        self.path, self._is_signed = folder / name, signed
         self._handle: int | None = None
 
     @property
@@ -28,8 +33,8 @@ class RunLock:
         """Whether this object holds the lock."""
         return self._handle is not None
 
-    def acquire(self) -> None:
-        """Take the lock at once.
+    def acquire(self, wait_s: float = 0.0) -> None:
+        """Take the lock, at once or within so many seconds.
 
         Raises:
             CallError: saying which process on which machine holds it, and since when.
@@ -39,7 +44,7 @@ class RunLock:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            _lock(handle)
+            _lock_within(handle, wait_s)
         except OSError as error:
             os.close(handle)
             if error.errno in _BUSY:
@@ -50,7 +55,8 @@ class RunLock:
             os.close(handle)
             raise
         self._handle = handle
-        self._sign(handle)
+        if self._is_signed:
+            self._sign(handle)
 
     def release(self) -> None:
         """Give the lock back; nothing happens if it is not held."""
@@ -81,6 +87,17 @@ class RunLock:
             f"{self.path.parent} is in use by {who}; one process at a time works on a run. "
             "Wait for it to end, or stop it, and run the same command again; or choose another run folder."
         )
+
+
+def _lock_within(handle: int, wait_s: float) -> None:
+    ends = time.monotonic() + wait_s
+    while True:
+        try:
+            return _lock(handle)
+        except OSError as error:
+            if error.errno not in _BUSY or time.monotonic() >= ends:
+                raise
+        time.sleep(WAIT_STEP_S)
 
 
 if sys.platform == "win32":  # pragma: no cover - Windows locks one byte and keeps others from reading it

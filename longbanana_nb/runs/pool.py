@@ -30,8 +30,9 @@ def each(
 ) -> Iterator[tuple[Job, Result | Failure]]:
     """Run `function` on every job and yield (job, result) in the order they finish.
 
-    With one worker or one job everything runs in this process. Else jobs and results travel to loky processes that use one
-    thread each, ignore Ctrl-C, and end with this process, however it ends.
+    Jobs and results travel to loky processes that use one thread each, ignore Ctrl-C, and end with this process, however it ends;
+    so does a job that is alone, for it may be the one that kills its process. Only with one worker everything runs in this
+    process, and such a job ends it.
 
     Args:
         function: an importable callable (in a notebook: any callable; it is sent by value).
@@ -48,14 +49,16 @@ def each(
         raise CallError(f"workers: found {workers}; expected at least 1.")
     stopped = stop or (lambda: False)
     with progress_bar(label, len(waiting)) as bar:
-        run = (
-            _here(function, waiting, stopped)
-            if workers == 1 or len(waiting) == 1
-            else _Pool(function, waiting, workers, stopped).run()
-        )
+        run = _here(function, waiting, stopped) if workers == 1 else _Pool(function, waiting, workers, stopped).run()
         for job, result in run:
             bar.update(1)
             yield job, result
+
+
+def usual_workers() -> int:
+    """One process for each processor this one may use, and at least two, so that no job runs in the process that owns a run."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(2, usable)
 
 
 def _here(function: Callable[[Job], Any], waiting: deque[Job], stopped: Callable[[], bool]) -> Iterator[tuple[Job, Any]]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from longbanana_nb.release import Evaluation, Release
 
 RUN_JSON, CASES, CHECKS = "run.json", "cases.jsonl", "checks.jsonl"
+RESULTS = ("scores", "tables", "figures")  # folders written by whoever looks, also while another process owns the run
+RESULTS_WAIT_S = 60.0
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -65,7 +67,7 @@ class Run:
     def owner(self) -> Iterator[Run]:
         """Hold the run for writing, so that one process does; may be nested.
 
-        What a killed process left half-written (hidden `.part` files) is removed on entry.
+        What a killed process left half-written (hidden `.part` files) is removed on entry; for results see `writing_results`.
 
         Raises:
             CallError: where another process holds it.
@@ -262,11 +264,32 @@ def is_part(name: str) -> bool:
     return name.startswith(".") and name.endswith(".part")
 
 
+@contextlib.contextmanager
+def writing_results(folder: Path) -> Iterator[None]:
+    """Hold the results of a run (scores, tables, figures) for writing, for as long as a few files take; not to be nested.
+
+    Results are made from what the run holds, so a notebook may write them while `judge` owns the run; other writers of results
+    wait. What a killed one left half-written there is removed on entry.
+
+    Raises:
+        CallError: where another process has been writing results for a minute.
+    """
+    lock = RunLock(folder, "results.lock", signed=False)
+    lock.acquire(RESULTS_WAIT_S)
+    try:
+        with saving(folder):
+            for name in RESULTS:
+                remove_parts(folder / name)
+        yield
+    finally:
+        lock.release()
+
+
 def remove_parts(folder: Path) -> None:
-    """Remove half-written hidden files below a folder whose lock is held; not in `scores`, which is written without it."""
+    """Remove half-written hidden files below a folder whose lock is held; the results of a run have a lock of their own."""
     for parent, folders, names in os.walk(folder):
-        if Path(parent) == folder and "scores" in folders:
-            folders.remove("scores")
+        if Path(parent) == folder:
+            folders[:] = [name for name in folders if name not in RESULTS]
         for name in names:
             if is_part(name):
                 Path(parent, name).unlink(missing_ok=True)
