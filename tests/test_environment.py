@@ -1,11 +1,15 @@
 """environment.yml and the lock say the same as pyproject.toml."""
 
+import ast
 import re
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "seaborn-base": "seaborn"}
@@ -63,6 +67,27 @@ def test_the_lock_satisfies_every_bound_and_has_hashes_and_no_address():
         versions = pinned[requirement.name.lower()]
         assert versions, requirement.name
         assert all(version in requirement.specifier for version in versions), requirement.name
+
+
+def test_every_package_that_is_imported_is_declared_with_bounds():
+    """What comes along with another package today may not come along tomorrow."""
+    ours = {"longbanana_nb", *(file.stem for file in (ROOT / "tests").rglob("*.py"))}
+    providers = packages_distributions()
+    runtime = {canonicalize_name(name) for name in declared()}
+    development = {canonicalize_name(Requirement(text).name) for text in pyproject()["dependency-groups"]["dev"]}
+    for folder, allowed in (("longbanana_nb", runtime), ("tests", runtime | development)):
+        modules = imported_modules(ROOT / folder) - set(sys.stdlib_module_names) - ours
+        undeclared = {name for name in modules if not {canonicalize_name(one) for one in providers.get(name, [])} & allowed}
+        assert undeclared == set(), folder
+    assert all(specifier for specifier in declared().values())
+
+
+def imported_modules(folder):
+    """The top names of all modules that the files of a folder import."""
+    nodes = [node for file in folder.rglob("*.py") for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return {name.split(".")[0] for name in names}
 
 
 def test_every_dependency_is_explained():
