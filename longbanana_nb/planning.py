@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.errors import CallError, DataError
+from longbanana_nb.errors import CallError
 from longbanana_nb.generation import prepare
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
@@ -175,16 +175,9 @@ def _judge_plan(judge: JudgeSpec, experiment: Experiment, release: Release, case
         reason = f"judge {judge.name!r}: protocol {judge.protocol!r} needs a model provider: not there yet (use tools or truth)."
     elif judge.protocol == "tools" and not evaluation.probes:
         reason = f"judge {judge.name!r}: the release has no probes, and the protocol tools answers probes only."
-    elif judge.protocol == "truth" and not _has_graphs(release):
+    elif judge.protocol == "truth" and not release.privileged():
         reason = f"judge {judge.name!r}: the release has no graphs, so nothing says what its references show."
     return JudgePlan(judge.name, answers, _answered(run, judge.name), 0, 0, cost if reason is None else None, reason)
-
-
-def _has_graphs(release: Release) -> bool:
-    try:
-        return bool(release.privileged())
-    except DataError:
-        return False
 
 
 def _answered(run: Run | None, judge: str) -> int:

@@ -1,6 +1,7 @@
 """The house: which package may import which, and what a bare import costs."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,21 @@ def test_imports_point_down(package):
     allowed = MAY_IMPORT[package] | {package, "__version__"}
     wrong = {str(file.relative_to(PACKAGE)): imported_parts(file) - allowed for file in files}
     assert not {file: parts for file, parts in wrong.items() if parts}
+
+
+def test_every_module_and_package_has_its_place_in_the_architecture():
+    rows = [
+        line.split("|")[1]
+        for line in (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8").splitlines()
+        if line[:2] == "| "
+    ]
+    named = {kind: set(re.findall(r"`([a-z_]+)`", row)) for kind in ("root", "top") for row in rows if f"{kind} modules" in row}
+    packages = {name for row in rows for name in re.findall(r"`([a-z]+)/`", row)}
+    modules = {file.stem for file in PACKAGE.glob("*.py")} - {"__init__"}
+    assert named["root"] == ROOT
+    assert named["root"] | named["top"] == modules
+    assert packages == set(MAY_IMPORT)
+    assert {file.parent.name for file in PACKAGE.glob("*/__init__.py")} == packages - {"providers"}  # none yet, as the table says
 
 
 def test_root_modules_import_only_each_other():
