@@ -20,7 +20,7 @@ from longbanana_nb.demo.eye_segment import WORK, Blob, joined, things_in
 from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.files import sha256_bytes
 
-EYE_VERSION = "eye-1"
+EYE_VERSION = "eye-2"
 Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
 Floats = NDArray[Any]  # float32
 Box = tuple[float, float, float, float]

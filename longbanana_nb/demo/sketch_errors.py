@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-ERRORS_VERSION = "errors-1"
+ERRORS_VERSION = "errors-2"
 
 
 @dataclass(frozen=True, slots=True)
