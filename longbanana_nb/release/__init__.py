@@ -6,18 +6,11 @@ from longbanana_nb.release.fetching import fetch_release
 from longbanana_nb.release.loading import load_release
 from longbanana_nb.release.probe_grammar import parse_probe
 from longbanana_nb.release.probes import PROBE_VERSION, Box, Entity, Probe
-from longbanana_nb.release.taxonomy import CATEGORIES, CATEGORY_NAMES, DIMENSIONS, LABEL_NAMES, SUITE_OF, SUITES
 from longbanana_nb.release.validation import Validation, validate_release
 from longbanana_nb.release.writing import write_release
 
 __all__ = [
-    "CATEGORIES",
-    "CATEGORY_NAMES",
-    "DIMENSIONS",
-    "LABEL_NAMES",
     "PROBE_VERSION",
-    "SUITES",
-    "SUITE_OF",
     "Box",
     "Case",
     "Check",

@@ -28,11 +28,6 @@ class RunLock:
         self.path, self._is_signed = folder / name, signed
         self._handle: int | None = None
 
-    @property
-    def is_held(self) -> bool:
-        """Whether this object holds the lock."""
-        return self._handle is not None
-
     def acquire(self, wait_s: float = 0.0) -> None:
         """Take the lock, at once or within so many seconds.
 
