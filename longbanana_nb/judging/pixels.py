@@ -13,9 +13,22 @@ from longbanana_nb.files import canonical_json, sha256_bytes
 from longbanana_nb.judging import texts
 from longbanana_nb.judging.exemplars import CaseCache, Exemplar, Exemplars, Kind, exemplars, parsed
 from longbanana_nb.judging.looks import Box, Entity, Lettering, Sighting
-from longbanana_nb.vision import colour, cutout, decoding, edges, finding, kinds, layout, lettering, palette, searching, seeing
-from longbanana_nb.vision.finding import Pose
+from longbanana_nb.vision import (
+    colour,
+    cutout,
+    decoding,
+    edges,
+    finding,
+    kinds,
+    layout,
+    lettering,
+    palette,
+    searching,
+    seeing,
+    views,
+)
 from longbanana_nb.vision.lettering import Reading
+from longbanana_nb.vision.poses import Pose
 
 if TYPE_CHECKING:
     from longbanana_nb.judging.protocols import PictureFile
@@ -32,7 +45,7 @@ _cases = CaseCache()
 
 def versions() -> dict[str, str]:
     """Versions of every tool that takes part."""
-    tools = (decoding, colour, cutout, edges, kinds, searching, finding, seeing, lettering, layout, palette)
+    tools = (decoding, colour, cutout, edges, kinds, searching, views, finding, seeing, lettering, layout, palette)
     named = {tool.__name__.rpartition(".")[2]: str(tool.VERSION) for tool in tools}
     return {**named, "pixels": VERSION, "ocr": lettering.engine_version()}
 
@@ -92,7 +105,7 @@ class PixelLook:
         box = (max(0.0, pose.box[0] / w), max(0.0, pose.box[1] / h), min(1.0, pose.box[2] / w), min(1.0, pose.box[3] / h))
         name, lead = self._colour(n, pose)
         text, confidence = self._label(n, pose)
-        score = surety(pose.score - (SMALL_DOUBT if pose.side < SMALL * max(w, h) else 0.0))
+        score = pose.visible * surety(pose.score - (SMALL_DOUBT if pose.side < SMALL * max(w, h) else 0.0))
         same = self._has_looks(name, text, exemplar)
         shown = 1.0 if wanted is None else lead if name == wanted else (1.0 - lead) / 2
         return Sighting(box, score, name, shown, (text,) if text else (), (1.0 if same else OTHER_LOOKS) * score, confidence)
@@ -107,7 +120,7 @@ class PixelLook:
         """Text and confidence of what is lettered where the kind's label sits; ("", 0) where nothing can be read."""
         if n not in self._read:
             kind = self._known.kinds[pose.kind]
-            text, confidence = ("", 0.0) if kind.label is None else self._read_label(kind, pose, kind.label)
+            text, confidence = self._read_anywhere(pose) if kind.label is None else self._read_label(kind, pose, kind.label)
             self._read[n] = (text, confidence) if confidence >= READABLE and len(text) > 1 else ("", 0.0)
         return self._read[n]
 
@@ -118,12 +131,21 @@ class PixelLook:
         if LABEL_CAPITALS * layout.height(place) < lettering.LEGIBLE_PX:
             return "", 0.0
         place = (place[0] / w, place[1] / h, place[2] / w, place[3] / h)
-        there = [one for one in self._readings if layout.share_inside(one.box, place) > 0.5]
-        if there:
-            best = max(there, key=lambda one: layout.area(one.box))
-            return best.text, best.confidence
+        text, confidence = self._largest_in(place, 0.5)
+        if text:
+            return text, confidence
         patch = seeing.label_patch(self._pixels, kind.cutout, pose, label)
         return lettering.read_labels([patch])[0] if seeing.is_lettered(patch) else ("", 0.0)
+
+    def _read_anywhere(self, pose: Pose) -> tuple[str, float]:
+        """What the reading of the whole picture has on a thing of which no exemplar shows where its label sits."""
+        w, h = self.size
+        return self._largest_in((pose.box[0] / w, pose.box[1] / h, pose.box[2] / w, pose.box[3] / h), 0.9)
+
+    def _largest_in(self, place: Box, share: float) -> tuple[str, float]:
+        there = [one for one in self._readings if layout.share_inside(one.box, place) > share]
+        best = max(there, key=lambda one: layout.area(one.box), default=None)
+        return ("", 0.0) if best is None else (best.text, best.confidence)
 
     @staticmethod
     def _has_looks(name: str | None, text: str, exemplar: Exemplar) -> bool:

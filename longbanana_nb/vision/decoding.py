@@ -16,6 +16,7 @@ from longbanana_nb.errors import DataError, Fault
 VERSION = "decode-1"
 MAX_PIXELS = 100_000_000
 MID_GREY = 128
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")  # readers that only decode; EPS would run a program
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -52,7 +53,8 @@ def decode(data: bytes, where: str = "picture", *, max_pixels: int = MAX_PIXELS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            image: Image.Image = Image.open(io.BytesIO(data))
+            Image.init()
+            image: Image.Image = Image.open(io.BytesIO(data), formats=[kind for kind in FORMATS if kind in Image.OPEN])
             name = image.format or "unknown"
             if image.width * image.height > max_pixels:
                 raise _fault(where, "too_many_pixels", f"{image.width} x {image.height} pixels", f"at most {max_pixels} pixels")
@@ -62,7 +64,10 @@ def decode(data: bytes, where: str = "picture", *, max_pixels: int = MAX_PIXELS)
             image.load()
     except Image.DecompressionBombError as error:
         raise _fault(where, "too_many_pixels", str(error), f"at most {max_pixels} pixels") from None
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as error:
+    except UnidentifiedImageError:
+        found = f"{len(data)} bytes of no known type, that begin {data[:8]!r}"
+        raise _fault(where, "undecodable", found, f"a picture ({', '.join(FORMATS)})") from None
+    except (OSError, ValueError, SyntaxError, EOFError) as error:
         raise _fault(where, "undecodable", f"{len(data)} bytes: {error}"[:200], "a complete picture") from None
     upright = ImageOps.exif_transpose(image)
     if upright.size != image.size or image.getexif().get(0x0112, 1) not in (0, 1):

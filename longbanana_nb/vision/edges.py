@@ -12,9 +12,10 @@ import numpy.typing as npt
 from longbanana_nb.vision.arrays import Field, Pixels
 from longbanana_nb.vision.cutout import Cutout
 
-VERSION = "edges-1"
+VERSION = "edges-2"
 SOFTNESS = 10.0
 MARGIN = 0.12
+LEAST_FREE = 0.40
 LEAST_ENERGY = 0.35  # of the template's edge energy: where there are fewer edges, agreement counts less
 
 
@@ -118,3 +119,19 @@ def likeness_map(window: Field, strength: Field, shape: Template) -> Field:
     floor = LEAST_ENERGY * shape.energy**2
     result: Field = found / (shape.energy * np.sqrt(np.maximum(local, floor)) + 1e-6)
     return result
+
+
+def likeness_of_free_part(window: Field, strength: Field, free: Field, shape: Template) -> tuple[Field, Field]:
+    """`likeness_map` by the part of the template that lies on the free part of a window, and the share of its surface there.
+
+    `window` and `strength` are 0 where the window is not free (`free` is 0). Where less than LEAST_FREE of the edges is free, the
+    likeness is -1.
+    """
+    own = np.square(shape.field).sum(axis=-1) / np.maximum(shape.weights, 1e-3)
+    energy = cv2.matchTemplate(free, own.astype(np.float32), cv2.TM_CCORR)
+    found = cv2.matchTemplate(window, shape.field, cv2.TM_CCORR)
+    local = cv2.matchTemplate(strength, shape.weights, cv2.TM_CCORR)
+    likeness = found / np.sqrt(np.maximum(energy * np.maximum(local, LEAST_ENERGY * energy), 1e-6))
+    result: Field = np.where(energy >= LEAST_FREE * shape.energy**2, likeness, -1.0).astype(np.float32)
+    surface: Field = cv2.matchTemplate(free, shape.weights, cv2.TM_CCORR) / max(float(shape.weights.sum()), 1e-6)
+    return result, surface

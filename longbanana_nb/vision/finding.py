@@ -9,11 +9,13 @@ from dataclasses import field as own
 import cv2
 import numpy as np
 
-from longbanana_nb.vision.arrays import Field, Pixels
+from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
-from longbanana_nb.vision.edges import Template, edge_field, likeness_map, reduced, template
+from longbanana_nb.vision.edges import Template, likeness_map, likeness_of_free_part, posed, reduced, template
 from longbanana_nb.vision.layout import Box, iou, overlaps, share_inside
+from longbanana_nb.vision.poses import Pose
 from longbanana_nb.vision.searching import Hint, Probe, hints, probes
+from longbanana_nb.vision.views import Views, Window, own_window, shared_window
 
 VERSION = "finding-2"
 ROUGH_SIDE = 36
@@ -28,23 +30,11 @@ SCAN_SIDE = 24
 TURNS = (-10.0, 0.0, 10.0)
 HOPELESS = 0.43  # agreement in the first look under which a hint is dropped
 SURE, SURE_GAP = 0.72, 0.08
-RIM = 48
-HALVE_AT = 1.15  # a picture is halved while the part asked for would still be at most so much enlarged
-
-
-@dataclass(frozen=True, slots=True)
-class Pose:
-    """A kind at a place: kind number, score (-1 to 1), centre and longer side in pixels of the picture, angle in degrees.
-
-    `box` is the silhouette's box in pixels of the picture.
-    """
-
-    kind: int
-    score: float
-    centre: tuple[float, float]
-    side: float
-    angle: float
-    box: Box
+FRONT = 0.60  # a pose of this score is taken to cover what is behind it
+BEHIND, HOPELESS_BEHIND = 0.65, 0.48  # agreement of the free part of a thing that is behind another
+MOSTLY_FREE = 0.95
+COVERED_LOOKS = 24
+LEAST_COVERED, MOST_COVERED = 0.10, 0.65  # of a box, by things in front
 
 
 @dataclass(slots=True)
@@ -65,12 +55,48 @@ class Finder:
         views = Views(pixels)
         rough: list[Pose] = []
         taken = _Taken()
-        for start in (_start(hint, views.longer) for hint in shortlist(hints(pixels, self.prepared))):
+        found = hints(pixels, self.prepared)
+        for start in (_start(hint, views.longer) for hint in shortlist(found)):
             if not taken.holds(start) and (pose := self._refine(views, start)) is not None:
                 rough.append(pose)
                 taken.add(pose, start.score)
         fine = [self._sharpen(views, pose) for pose in _rivals(rough)]
-        return settle([pose for pose in fine if pose.score >= ACCEPT])
+        stand = settle([pose for pose in fine if pose.score >= ACCEPT])
+        return stand + self._behind(views, stand, found)
+
+    def _behind(self, views: Views, stand: Sequence[Pose], found: Sequence[Hint]) -> list[Pose]:
+        """What stands partly behind things already found: compared by the part of it that they leave free."""
+        fronts = [pose for pose in stand if pose.score >= FRONT]
+        if not fronts:
+            return []
+        uncovered = self._free(views, fronts)
+        free = Views(uncovered)
+        behind: list[Pose] = []
+        for start in _covered_starts(found, stand, uncovered, views.longer):
+            window = own_window(views, start, ROUGH_SIDE, free)
+            best = self._best(window, start, ROUGH_SIDE, [], [(1.0, angle) for angle in TURNS])
+            if best.score < HOPELESS_BEHIND:
+                continue
+            best = self._best(window, start, ROUGH_SIDE, [best], [(factor, best.angle) for factor in (1 / SIZE_STEP, SIZE_STEP)])
+            best = self._sharpen(views, best, free)
+            if best.score >= BEHIND and best.visible < MOSTLY_FREE:
+                behind.append(best)
+        return [pose for pose in settle(behind) if not any(_is_same_thing(pose, other) for other in stand)]
+
+    def _free(self, views: Views, fronts: Sequence[Pose]) -> Pixels:
+        """255 where no thing that was found covers the picture, else 0."""
+        free = np.full(views.shape, 255, dtype=np.uint8)
+        for pose in fronts:
+            _, mask, _, _ = posed(self._small[pose.kind], pose.side, pose.angle)
+            ys, xs = np.nonzero(mask > 0.5)
+            solid = mask[ys.min() : ys.max() + 1, xs.min() : xs.max() + 1] > 0.5
+            rim = max(2, round(0.03 * pose.side))
+            solid = cv2.dilate(np.pad(solid.astype(np.uint8), rim), np.ones((2 * rim + 1, 2 * rim + 1), np.uint8)) > 0
+            left, top = round(pose.box[0]) - rim, round(pose.box[1]) - rim
+            x0, y0 = max(0, left), max(0, top)
+            region = free[y0 : top + solid.shape[0], x0 : left + solid.shape[1]]
+            region[solid[y0 - top :, x0 - left :][: region.shape[0], : region.shape[1]]] = 0
+        return free
 
     def _template(self, kind: int, side: float, angle: float) -> Template:
         key = (kind, round(side, 2), angle)
@@ -81,88 +107,43 @@ class Finder:
 
     def _refine(self, views: Views, start: Pose) -> Pose | None:
         """A hint in a closer look: turned, then larger and smaller; None as soon as that speaks against it."""
-        window = _shared_window(views, start, SCAN_SIDE)
+        window = shared_window(views, start, SCAN_SIDE)
         turned = self._best(window, start, SCAN_SIDE, [], [(1.0, angle) for angle in TURNS])
         if turned.score < HOPELESS:
             return None
-        window = _shared_window(views, start, ROUGH_SIDE)
+        window = shared_window(views, start, ROUGH_SIDE)
         sizes = [(factor, turned.angle) for factor in (1 / SIZE_STEP, 1.0, SIZE_STEP)]
         best = self._best(window, start, ROUGH_SIDE, [], sizes)
         return best if best.score > ACCEPT - ROUGH_LOSS else None
 
-    def _sharpen(self, views: Views, pose: Pose) -> Pose:
-        window = _own_window(views, pose)
+    def _sharpen(self, views: Views, pose: Pose, free: Views | None = None) -> Pose:
+        window = own_window(views, pose, FINE_SIDE, free)
         best = self._best(window, pose, FINE_SIDE, [], [(1.0, pose.angle + turn) for turn in (-4.5, 0.0, 4.5)])
         sizes = [(factor, best.angle) for factor in (1 / FINE_STEP, FINE_STEP)]
         return self._best(window, pose, FINE_SIDE, [best], sizes)
 
     def _best(
-        self, window: _Window, start: Pose, side: int, tried: list[Pose], sizes_and_angles: Sequence[tuple[float, float]]
+        self, window: Window, start: Pose, side: int, tried: list[Pose], sizes_and_angles: Sequence[tuple[float, float]]
     ) -> Pose:
         """The best pose near `start` among those tried and those to try."""
         tried = tried + [self._at(window, start, side, factor, angle) for factor, angle in sizes_and_angles]
         return max(tried, key=lambda pose: pose.score)
 
-    def _at(self, window: _Window, start: Pose, side: int, factor: float, angle: float) -> Pose:
+    def _at(self, window: Window, start: Pose, side: int, factor: float, angle: float) -> Pose:
         """The best place for one size and angle."""
         shape = self._template(start.kind, side * factor, angle)
         field, strength = window.at_least(*shape.weights.shape)
-        _, top, _, (x, y) = cv2.minMaxLoc(likeness_map(field, strength, shape))
+        visible = 1.0
+        if window.free is None:
+            likeness = likeness_map(field, strength, shape)
+        else:
+            likeness, shares = likeness_of_free_part(field, strength, window.free, shape)
+        _, top, _, (x, y) = cv2.minMaxLoc(likeness)
+        if window.free is not None:
+            visible = float(shares[y, x])
         box = _moved(shape.box, x, y, window.origin, window.scale)
         middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-        return Pose(start.kind, float(top), middle, start.side * factor, angle, box)
-
-
-class _Window:
-    """Edges of a part of the picture, the place of its corner in the picture, and its scale."""
-
-    def __init__(self, field: Field, origin: tuple[float, float], scale: float) -> None:
-        self.field, self.origin, self.scale = np.ascontiguousarray(field), origin, scale
-        self.strength = (field**2).sum(axis=-1)
-
-    def at_least(self, h: int, w: int) -> tuple[Field, Field]:
-        """Field and strength, grown by emptiness on the right and below to hold a template."""
-        down, right = max(0, h - self.field.shape[0]), max(0, w - self.field.shape[1])
-        if down or right:
-            self.field = np.pad(self.field, ((0, down), (0, right), (0, 0)))
-            self.strength = np.pad(self.strength, ((0, down), (0, right)))
-        return self.field, self.strength
-
-
-class Views:
-    """A picture at its own size, at a half, a quarter ...: a part of it at any scale is then a quick cut."""
-
-    def __init__(self, pixels: Pixels) -> None:
-        self._halved = [pixels]
-        self._edges: dict[float, Field] = {}
-        self.longer = max(pixels.shape[:2])
-
-    def part(self, origin: tuple[float, float], scale: float, size: tuple[int, int]) -> Pixels:
-        """The part of `size` (width, height) whose corner is `origin`, scaled; what lies outside repeats the edge."""
-        step = 0
-        while scale * 2 ** (step + 1) <= HALVE_AT and min(self._half(step).shape[:2]) > 1:
-            step += 1
-        source = self._half(step)
-        fx, fy = (source.shape[n] / self._halved[0].shape[n] for n in (1, 0))
-        matrix = np.array([[fx / scale, 0, (origin[0] + 0.5) * fx - 0.5], [0, fy / scale, (origin[1] + 0.5) * fy - 0.5]])
-        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        found: Pixels = cv2.warpAffine(source, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
-        return found
-
-    def edges(self, scale: float) -> Field:
-        """Edges of the whole picture at a scale, with a rim of RIM pixels; kept."""
-        if scale not in self._edges:
-            h, w = self._halved[0].shape[:2]
-            size = (round(w * scale) + 2 * RIM, round(h * scale) + 2 * RIM)
-            self._edges[scale] = edge_field(self.part((-RIM / scale, -RIM / scale), scale, size))
-        return self._edges[scale]
-
-    def _half(self, step: int) -> Pixels:
-        while len(self._halved) <= step:
-            last = self._halved[-1]
-            size = (max(1, last.shape[1] // 2), max(1, last.shape[0] // 2))
-            self._halved.append(cv2.resize(last, size, interpolation=cv2.INTER_AREA))
-        return self._halved[step]
+        return Pose(start.kind, float(top), middle, start.side * factor, angle, box, visible)
 
 
 def _start(hint: Hint, longer: int) -> Pose:
@@ -170,31 +151,26 @@ def _start(hint: Hint, longer: int) -> Pose:
     return Pose(hint.kind, hint.score, ((x0 + x1) / 2, (y0 + y1) / 2), hint.side * longer, 0.0, (x0, y0, x1, y1))
 
 
-def _reach(start: Pose, side: int, slack: float) -> tuple[float, float]:
-    """Half the width and height of the neighbourhood to look at, where the object would be `side` pixels long."""
-    scale = side / start.side
-    wide, high = (start.box[2] - start.box[0]) / 2 * scale, (start.box[3] - start.box[1]) / 2 * scale
-    return wide * 1.1 + side * (slack + 0.16) + 3, high * 1.1 + side * (slack + 0.16) + 3
+def _covered_starts(found: Sequence[Hint], stand: Sequence[Pose], free: Pixels, longer: int) -> list[Pose]:
+    """Hints that things in front partly cover, best first, one for each kind and place, without what was found already."""
+    sums = cv2.integral((free == 0).astype(np.uint8))
+    starts: list[Pose] = []
+    for hint in found:
+        start = _start(hint, longer)
+        x0, y0, x1, y1 = (int(np.clip(value, 0, sums.shape[1 - n % 2] - 1)) for n, value in enumerate(start.box))
+        covered = float(sums[y1, x1] - sums[y0, x1] - sums[y1, x0] + sums[y0, x0]) / max(1, (x1 - x0) * (y1 - y0))
+        if not LEAST_COVERED < covered < MOST_COVERED:
+            continue
+        if any(other.kind == start.kind and iou(other.box, start.box) > 0.4 for other in [*stand, *starts]):
+            continue
+        starts.append(start)
+        if len(starts) == COVERED_LOOKS:
+            break
+    return starts
 
 
-def _shared_window(views: Views, start: Pose, side: int) -> _Window:
-    """The neighbourhood of a hint, cut from the edges of the whole picture."""
-    scale = side / start.side
-    field = views.edges(scale)
-    wide, high = _reach(start, side, 0.03)
-    x, y = start.centre[0] * scale + RIM, start.centre[1] * scale + RIM
-    x0, y0 = max(0, round(x - wide)), max(0, round(y - high))
-    part = field[y0 : round(y + high), x0 : round(x + wide)]
-    return _Window(part, ((x0 - RIM) / scale, (y0 - RIM) / scale), scale)
-
-
-def _own_window(views: Views, start: Pose) -> _Window:
-    """The neighbourhood of a pose, scaled so that the object would be FINE_SIDE pixels long."""
-    scale = FINE_SIDE / start.side
-    reach = _reach(start, FINE_SIDE, 0.03)
-    size = (int(2 * reach[0]), int(2 * reach[1]))
-    origin = (start.centre[0] - size[0] / 2 / scale, start.centre[1] - size[1] / 2 / scale)
-    return _Window(edge_field(views.part(origin, scale, size)), origin, scale)
+def _is_same_thing(pose: Pose, other: Pose) -> bool:
+    return pose.kind == other.kind and iou(pose.box, other.box) > 0.3
 
 
 class _Taken:

@@ -18,6 +18,7 @@ from longbanana_nb.vision.edges import blurred, edge_field, reduced, template
 VERSION = "searching-2"
 LEVELS = (64, 128, 256)
 SIDES = (20.0, 24.0, 28.5, 34.0)
+FINEST, FINEST_SIDES, FINEST_FROM = 384, (20.0, 24.0), 1000  # small things are looked for where they have 50 pixels and more
 PAD = 48
 BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets them
 PROMISING = 0.48
@@ -62,7 +63,7 @@ def probes(cutouts: Sequence[Cutout]) -> list[Probe]:
         small = reduced(cutout, 64)
         for side in SIDES:
             shape = template(small, side, blur=BLUR)
-            for level in LEVELS:
+            for level in (*LEVELS, FINEST) if side in FINEST_SIDES else LEVELS:
                 n = (fft_side(level), fft_side(level))
                 a, b, w = (
                     np.conj(scipy.fft.rfft2(plane, n)).astype(np.complex64)
@@ -75,7 +76,7 @@ def probes(cutouts: Sequence[Cutout]) -> list[Probe]:
 def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
     """All promising places of all kinds, best first."""
     found: list[Hint] = []
-    for level in LEVELS:
+    for level in (*LEVELS, FINEST) if max(pixels.shape[:2]) >= FINEST_FROM else LEVELS:
         field = blurred(edge_field(_level(pixels, level)), BLUR)
         if not field.any():
             continue

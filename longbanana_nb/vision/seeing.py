@@ -12,8 +12,8 @@ from longbanana_nb.vision import colour
 from longbanana_nb.vision.arrays import Mask, Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import posed
-from longbanana_nb.vision.finding import Pose
 from longbanana_nb.vision.layout import Box
+from longbanana_nb.vision.poses import Pose
 
 VERSION = "seeing-2"
 LABEL_HEIGHT = 44
