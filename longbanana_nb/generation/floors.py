@@ -89,9 +89,10 @@ def _paste(sheet: Image.Image, picture: Image.Image, corner: tuple[int, int]) ->
 
     scale = min(CELL / picture.width, CELL / picture.height)
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    small = picture.convert("RGBA").resize(size, Image.Resampling.LANCZOS)
+    small = picture if picture.mode == "RGB" else picture.convert("RGBA")
+    small = small.resize(size, Image.Resampling.LANCZOS, reducing_gap=2.0)
     left, top = corner[0] + (CELL - size[0]) // 2, corner[1] + (CELL - size[1]) // 2
-    sheet.paste(small.convert("RGB"), (left, top), small.getchannel("A"))
+    sheet.paste(small.convert("RGB"), (left, top), small.getchannel("A") if small.mode == "RGBA" else None)
     return (left / sheet.width, top / sheet.height, (left + size[0]) / sheet.width, (top + size[1]) / sheet.height)
 
 
