@@ -1,5 +1,5 @@
 # One command each; every target does its own set-up. Needs Python 3.11 to 3.13 and, the first time, the package registry.
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -30,8 +30,8 @@ clean:           ## remove the virtual environment and caches (runs and releases
 	rm -rf $(VENV) .mypy_cache .ruff_cache
 
 $(READY): requirements.lock pyproject.toml
-	@command -v $(PYTHON) >/dev/null 2>&1 || { echo "$(PYTHON) not found. Install Python 3.11, or name another: make demo PYTHON=python3"; exit 2; }
-	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || { echo "Python 3.11 to 3.13 is needed."; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null || \
+	  { echo "Python 3.11 to 3.13 is needed, and $(PYTHON) is not. Install one, or name it: make demo PYTHON=/path/to/python3.11"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1'
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
