@@ -6,14 +6,16 @@ import argparse
 import errno
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from longbanana_nb import __version__
 from longbanana_nb.errors import CallError, Incomplete, WorkbenchError
 
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 EPILOG = """\
 start here:
   longbanana-nb demo          the whole loop on built-in data: no key, no network, a few minutes
@@ -31,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return verb(arguments)
     except WorkbenchError as error:
-        print(_without_keys(str(error)), file=sys.stderr)
+        _say(_without_keys(str(error)), sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted. What was finished is kept; run the same command again to go on.", file=sys.stderr)
@@ -40,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(_without_keys(_os_error_text(error)), file=sys.stderr)
+        _say(_without_keys(_os_error_text(error)), sys.stderr)
         return 1
 
 
@@ -49,6 +51,14 @@ def _print_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _say(text: str, stream: TextIO | None = None) -> None:
+    """Print text that may hold other people's words: what would steer a terminal, or turn its lines around, is escaped.
+
+    JSON has no such characters outside its texts, and there the escape is JSON's own.
+    """
+    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text), file=stream or sys.stdout)
 
 
 def _without_keys(text: str) -> str:
@@ -167,7 +177,7 @@ def validate_data(arguments: argparse.Namespace) -> int:
     if not manifest:
         raise CallError("validate-data: no MANIFEST given and DATASET_MANIFEST is not set. Name a manifest.json.")
     found = validate_release(Path(manifest), evaluation=arguments.evaluation, decode=not arguments.no_decode)
-    print(_as_json(found.as_json()) if arguments.json else found.text())
+    _say(_as_json(found.as_json()) if arguments.json else found.text())
     return 0 if found.ok else 1
 
 
@@ -186,7 +196,7 @@ def plan(arguments: argparse.Namespace) -> int:
     from longbanana_nb import workbench
 
     made = workbench.plan(arguments.experiment)
-    print(_as_json(made.as_json()) if arguments.json else made.text())
+    _say(_as_json(made.as_json()) if arguments.json else made.text())
     return 0 if made.can_run else CallError.exit_code
 
 
@@ -194,7 +204,7 @@ def generate(arguments: argparse.Namespace) -> int:
     """Make every missing candidate of an experiment."""
     from longbanana_nb import workbench
 
-    print(workbench.generate(arguments.experiment).text())
+    _say(workbench.generate(arguments.experiment).text())
     return 0
 
 
@@ -202,7 +212,7 @@ def import_candidates(arguments: argparse.Namespace) -> int:
     """Import images by case id."""
     from longbanana_nb import workbench
 
-    print(workbench.import_candidates(arguments.run, arguments.system, arguments.folder, release=arguments.release).text())
+    _say(workbench.import_candidates(arguments.run, arguments.system, arguments.folder, release=arguments.release).text())
     return 0
 
 
@@ -212,7 +222,7 @@ def judge(arguments: argparse.Namespace) -> int:
 
     summaries = workbench.judge(arguments.target, profile=arguments.profile)
     for summary in summaries:
-        print(summary.text())
+        _say(summary.text())
     return 0 if all(summary.is_complete for summary in summaries) else Incomplete.exit_code
 
 
@@ -221,7 +231,7 @@ def score(arguments: argparse.Namespace) -> int:
     from longbanana_nb import workbench
 
     scores = workbench.score(arguments.target, release=arguments.release, missing=arguments.missing, weights=arguments.weights)
-    print(_as_json(scores.as_json()) if arguments.json else workbench.score_text(scores))
+    _say(_as_json(scores.as_json()) if arguments.json else workbench.score_text(scores))
     return 0 if scores.is_complete else Incomplete.exit_code
 
 
@@ -254,7 +264,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
     faults = workbench.verify(arguments.run)
     for fault in faults:
-        print(fault)
+        _say(str(fault))
     print(
         f"{len(faults)} fault{'s' if len(faults) != 1 else ''} in {arguments.run}"
         if faults

@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from longbanana_nb.errors import DataError, Fault
+
+MAX_DIGITS = 1000
 
 
 def utc_now() -> str:
@@ -74,12 +77,31 @@ def sync_folder(folder: Path) -> None:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Parse JSON strictly: a repeated key, NaN and Infinity are faults, named by `where`."""
+    """Parse JSON strictly: a repeated key, a number that is not finite and half a surrogate pair are faults, named by `where`."""
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant)
+        return strict_json(text, _unique_keys)
     except (ValueError, RecursionError) as error:
-        fault = Fault(where, "json", str(error) or type(error).__name__, "one valid JSON value", "Correct the text there.")
+        fault = Fault(where, "json", json_fault(error), "one valid JSON value", "Correct the text there.")
         raise DataError("A JSON text cannot be read.", [fault]) from None
+
+
+def strict_json(text: str, pairs: Callable[[list[tuple[str, Any]]], dict[str, Any]]) -> Any:
+    """One JSON value whose numbers are finite and whose texts are whole characters; `pairs` makes each object.
+
+    Raises:
+        UnicodeEncodeError: half a surrogate pair. ValueError, RecursionError: anything else that is no JSON; see `json_fault`.
+    """
+    value = json.loads(text, object_pairs_hook=pairs, parse_constant=_no_constant, parse_float=_finite, parse_int=_whole)
+    if "\\u" in text:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def json_fault(error: ValueError | RecursionError) -> str:
+    """What was found, in words, where a text is no strict JSON."""
+    if isinstance(error, RecursionError):
+        return "JSON that is nested too deeply"
+    return "half a surrogate pair" if isinstance(error, UnicodeEncodeError) else str(error)
 
 
 def read_text(path: Path) -> str:
@@ -119,6 +141,19 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(token: str) -> Any:
     raise ValueError(f"the number {token}, which JSON does not have")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {digits[:40]}, which is too large")
+    return value
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits; at most {MAX_DIGITS} are read")
+    return int(digits)
 
 
 def _umask() -> int:

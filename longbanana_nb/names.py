@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Iterable
 from urllib.parse import quote, unquote
 
@@ -41,15 +42,23 @@ def case_of_folder(folder: str) -> str:
     return unquote(folder)
 
 
+def folder_key(case_id: str) -> str:
+    """What two case ids share when they are equal but for case or Unicode form: to people, and to some file systems, one name."""
+    case_folder(case_id)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", case_id).casefold())
+
+
 def require_distinct_folders(case_ids: Iterable[str]) -> None:
-    """Raise DataError where two case ids would share a folder on a file system that ignores case."""
+    """Raise DataError where two case ids are equal but for case or Unicode form."""
     seen: dict[str, str] = {}
     faults = []
     for case_id in case_ids:
-        folder = case_folder(case_id).lower()
+        folder = folder_key(case_id)
         if folder in seen:
             found = f"{seen[folder]!r} and {case_id!r}"
-            faults.append(Fault("case ids", "case_id", found, "ids that differ by more than case", "Rename one.", case_id))
+            faults.append(
+                Fault("case ids", "case_id", found, "ids that differ by more than case or form", "Rename one.", case_id)
+            )
         seen[folder] = case_id
     if faults:
         raise DataError("Case ids collide as folder names.", faults)

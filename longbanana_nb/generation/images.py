@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MOST_PIXELS = 100_000_000  # SCHEMAS: an over-100-megapixel image is a fault
+_BAND = 256
 LEAST_EDGE = 16  # smaller than this is no picture
 FORMATS = {"PNG": "png", "JPEG": "jpeg", "MPO": "jpeg", "WEBP": "webp", "GIF": "gif"}
 EXTENSIONS = {"png": ".png", "jpeg": ".jpg", "webp": ".webp", "gif": ".gif"}
@@ -46,10 +47,11 @@ def examine(data: bytes, *, least_edge: int = LEAST_EDGE) -> PictureFacts:
     picture, form = _decoded(data)
     if min(picture.size) < least_edge:
         raise NotAPictureError("too_small", f"{picture.width} x {picture.height} pixels; each edge needs at least {least_edge}")
-    pixels = picture.convert("RGBA")
-    digest = hashlib.sha256(f"{pixels.width}x{pixels.height}\n".encode())
-    digest.update(pixels.tobytes())
-    return PictureFacts(form, EXTENSIONS[form], pixels.width, pixels.height, digest.hexdigest())
+    width, height = picture.size
+    digest = hashlib.sha256(f"{width}x{height}\n".encode())
+    for top in range(0, height, _BAND):  # a large picture in RGBA as a whole would cost its memory several times over
+        digest.update(picture.crop((0, top, width, min(top + _BAND, height))).convert("RGBA").tobytes())
+    return PictureFacts(form, EXTENSIONS[form], width, height, digest.hexdigest())
 
 
 def upright(data: bytes) -> Image.Image:
@@ -58,7 +60,7 @@ def upright(data: bytes) -> Image.Image:
 
 
 def _decoded(data: bytes) -> tuple[Image.Image, str]:
-    from PIL import Image, ImageOps
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
     if not data:
         raise NotAPictureError("empty_image", "0 bytes")
@@ -71,11 +73,14 @@ def _decoded(data: bytes) -> tuple[Image.Image, str]:
                 probe.verify()
             with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
                 opened.load()
-                return ImageOps.exif_transpose(opened), form
+                ImageOps.exif_transpose(opened, in_place=True)
+                return opened, form
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise NotAPictureError("too_many_pixels", str(error)) from None
     except NotAPictureError:
         raise
+    except UnidentifiedImageError:
+        raise NotAPictureError("undecodable_image", f"{len(data)} bytes of another type, that begin {data[:8]!r}") from None
     except (OSError, SyntaxError, ValueError, EOFError, MemoryError, KeyError) as error:
         # Pillow reports damage by these; a text named .png ends here too
         raise NotAPictureError("undecodable_image", f"{len(data)} bytes that begin {data[:8]!r} ({error})") from None

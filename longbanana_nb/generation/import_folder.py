@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,17 +86,16 @@ def _case_of(relative: Path, names: dict[str, str]) -> str | None:
 
 def _files(folder: Path, faults: list[Fault]) -> Iterator[Path]:
     """Files up to three levels deep in a fixed order; links are followed only within the folder."""
-    root = folder.resolve()
+    root = os.path.realpath(folder)
     pending = [folder]
     while pending:
         place = pending.pop(0)
         for entry in sorted(place.iterdir()):
             if entry.name.startswith("."):
                 continue
-            if not entry.resolve().is_relative_to(root):
-                faults.append(
-                    _fault(entry, "link_outside", f"a link to {entry.resolve()}", "files within the folder", "Copy it in.")
-                )
+            real = os.path.realpath(entry)  # of links in a ring it gives one of them, which is then no file
+            if not Path(real).is_relative_to(root):
+                faults.append(_fault(entry, "link_outside", f"a link to {real}", "files within the folder", "Copy it in."))
             elif entry.is_dir():
                 if len(entry.relative_to(folder).parts) <= 2:
                     pending.append(entry)

@@ -26,8 +26,11 @@ def overlay_folder(name: str, revision: str) -> Path:
     return annotations_folder() / f"{quote(name, safe=' ')}@{quote(revision, safe=' ')}"
 
 
-def read_units(data: bytes, path: str, known: set[CheckKey], source: Source, findings: Findings) -> dict[CheckKey, Unit]:
-    """Units by (case_id, check_id); `source` holds for lines that do not state their own."""
+def read_units(data: bytes, path: str, known: set[CheckKey] | None, source: Source, findings: Findings) -> dict[CheckKey, Unit]:
+    """Units by (case_id, check_id); `source` holds for lines that do not state their own.
+
+    `known` are the keys of all checks, whole or not; None where the checks could not be read, and then none is unknown.
+    """
     units: dict[CheckKey, Unit] = {}
     keys = ("schema", "case_id", "check_id", "unit", "dimension", "polarity", "source")
     for place, key, record in _lines(data, path, known, keys, findings):
@@ -45,7 +48,7 @@ def read_units(data: bytes, path: str, known: set[CheckKey], source: Source, fin
 
 
 def read_probes(
-    data: bytes, path: str, known: set[CheckKey], cases: Mapping[str, Case], findings: Findings
+    data: bytes, path: str, known: set[CheckKey] | None, cases: Mapping[str, Case], findings: Findings
 ) -> dict[CheckKey, dict[str, Any]]:
     """Probes by (case_id, check_id), as written; each was parsed, and the references it looks at exist in its case."""
     probes: dict[CheckKey, dict[str, Any]] = {}
@@ -109,7 +112,7 @@ def _words(value: Any, place: Place, findings: Findings) -> dict[str, Value]:
 
 
 def _lines(
-    data: bytes, path: str, known: set[CheckKey], keys: tuple[str, ...], findings: Findings
+    data: bytes, path: str, known: set[CheckKey] | None, keys: tuple[str, ...], findings: Findings
 ) -> Iterator[tuple[Place, CheckKey, dict[str, Any]]]:
     """Each record that belongs to a known check, once; all else is a fault."""
     first_lines: dict[CheckKey, str] = {}
@@ -126,9 +129,9 @@ def _lines(
             findings.fault(place, "duplicate", found, "one line a check", "Remove one of the two.")
             continue
         first_lines[key] = place.where
-        if key not in known:
+        if known is not None and key not in known:
             near = findings.hint(check_id, (check for case, check in known if case == case_id))
-            fix = f"Did you mean {near!r}?" if near else "Correct the ids, or the check if that has a fault."
+            fix = f"Did you mean {near!r}?" if near else "Correct the ids."
             found = f"check {shown(check_id)} of case {shown(case_id)}"
             findings.fault(place, "unknown_check", found, "a check that exists", fix)
         yield place, key, record

@@ -19,6 +19,7 @@ from longbanana_nb.release.tree import path_fault
 MAX_MEMBERS = 100_000
 MAX_BYTES = 64 * 2**30
 MAX_WINDOW_BYTES = 2**27  # what `zstd --long=27` writes; a larger window is a claim on the reader's memory
+MAX_PATH_BYTES, MAX_NAME_BYTES = 1024, 255  # more than some system that people unpack on can hold
 _FEED_BYTES = 2048  # little at a time: even a bomb then expands to 64 MB at most before it is counted
 _COPY_BYTES = 1 << 20
 _MAX_EXTENDED_HEADER = 1 << 20
@@ -93,7 +94,10 @@ class _Unpacking:
             raise self.refuse("link" if kind == "link" else "special", f"{shown(name)}, a {kind}", "plain files and folders only")
         if plain_file and name == self.release:
             raise self.refuse("path", f"{shown(name)} as a file", "a folder of that name")
-        if clash := self.names.add(name):
+        if len(os.fsencode(name)) > MAX_PATH_BYTES or any(len(os.fsencode(part)) > MAX_NAME_BYTES for part in name.split("/")):
+            expected = f"at most {MAX_PATH_BYTES} bytes a path, {MAX_NAME_BYTES} a name"
+            raise self.refuse("path", f"member {shown(name)} ({len(os.fsencode(name))} bytes)", expected)
+        if clash := self.names.add(name, is_file=plain_file):
             raise self.refuse("duplicate", f"{shown(name)} beside {shown(clash)}", "names that differ by more than case or form")
         path = self.target / name
         if member.isdir():
@@ -168,19 +172,24 @@ class _Names:
     """Names met so far, in a form where those that some file system would take for one are equal."""
 
     exact: dict[str, str] = field(default_factory=dict)
-    members: set[str] = field(default_factory=set)
+    folders: set[str] = field(default_factory=set)  # folders that members lie in
+    members: dict[str, bool] = field(default_factory=dict)  # name -> is a file
 
-    def add(self, name: str) -> str | None:
-        """Note a member; gives the earlier name it collides with, or None. Parents count, unless spelt the same."""
+    def add(self, name: str, *, is_file: bool) -> str | None:
+        """Note a member; gives the earlier name it collides with, or None.
+
+        Folders above it count, unless they are spelt the same and are folders.
+        """
         parts = name.split("/")
         for length in range(1, len(parts) + 1):
             path = "/".join(parts[:length])
             earlier = self.exact.setdefault(_folded(path), path)
-            if earlier != path:
+            if earlier != path or (length < len(parts) and self.members.get(path)):
                 return earlier
-        if name in self.members:
+        if name in self.members or (is_file and name in self.folders):
             return name
-        self.members.add(name)
+        self.members[name] = is_file
+        self.folders.update("/".join(parts[:length]) for length in range(1, len(parts)))
         return None
 
 

@@ -14,17 +14,24 @@ from longbanana_nb.release.records import record_lines, text_of
 
 
 def read_checks(
-    data: bytes, path: str, cases: Mapping[str, Case], words: Callable[[str, str], Words], findings: Findings
-) -> tuple[dict[CheckKey, Check], int]:
+    data: bytes,
+    path: str,
+    cases: Mapping[str, Case],
+    words: Callable[[str, str], Words],
+    findings: Findings,
+    *,
+    named: set[str] | None,
+) -> tuple[dict[CheckKey, Check], set[CheckKey], int]:
     """Read every check, in the order they are written.
 
     Args:
         data: the bytes of the checks file; `path` names it in messages.
         cases: the cases that checks may belong to.
+        named: the ids of all tasks, whole or not; None where the tasks could not be read.
         words: gives what a person stated option words to mean, for a (case_id, check_id).
 
     Returns:
-        The checks that are whole, by (case_id, check_id), and how many records there are.
+        The checks that are whole, by (case_id, check_id); the keys of all, whole or not; and how many records there are.
     """
     checks: dict[CheckKey, Check] = {}
     first_lines: dict[CheckKey, Place] = {}
@@ -35,7 +42,7 @@ def read_checks(
         check_id = text_of(record, "check_id", place.of(case_id=case_id), findings)
         place = place.of(case_id=case_id, id=check_id)
         key = (case_id or "", check_id or "")
-        check = _check(record, key, place, cases, words(*key), findings)
+        check = _check(record, key, place, cases, named, words(*key), findings)
         if case_id is None or check_id is None:
             continue
         if key in first_lines:
@@ -45,17 +52,23 @@ def read_checks(
         first_lines[key] = place
         if check is not None:
             checks[key] = check
-    return checks, records
+    return checks, set(first_lines), records
 
 
 def _check(
-    record: dict[str, Any], key: CheckKey, place: Place, cases: Mapping[str, Case], words: Words, findings: Findings
+    record: dict[str, Any],
+    key: CheckKey,
+    place: Place,
+    cases: Mapping[str, Case],
+    named: set[str] | None,
+    words: Words,
+    findings: Findings,
 ) -> Check | None:
     before = len(findings.errors)
     case = cases.get(key[0])
-    if key[0] and case is None:
-        near = findings.hint(key[0], cases)
-        fix = f"Did you mean {near!r}?" if near else "Correct the id, or its task if that has a fault."
+    if key[0] and named is not None and key[0] not in named:
+        near = findings.hint(key[0], named)
+        fix = f"Did you mean {near!r}?" if near else "Correct the id, or add its task."
         findings.fault(place, "unknown_case", f"case_id {shown(key[0])}", "a case of the tasks", fix)
     category = category_of(record, place, findings)
     if case is not None and category is not None and category != case.category:

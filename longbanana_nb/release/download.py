@@ -113,7 +113,10 @@ def read_small(url: str, limit: int = 1 << 20) -> bytes:
 
 def require_safe(url: str) -> None:
     """Raise CallError unless the address is https, or plain http to this very machine."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise CallError(f"an address: found one that cannot be read ({error}); expected https. Correct the address.") from None
     if parts.scheme == "https" and parts.hostname:
         return
     if parts.scheme == "http" and parts.hostname and _is_loopback(parts.hostname):
@@ -164,7 +167,7 @@ def _place(url: str, response: requests.Response, have: int, etag: str | None) -
         raise _OtherPartError(f"another part than asked for ({response.headers.get('Content-Range')})")
     if status == 200:
         length = response.headers.get("Content-Length", "")
-        return 0, int(length) if length.isdigit() else None
+        return 0, int(length) if length.isdecimal() else None
     if status == 416 and have and response.headers.get("Content-Range") == f"bytes */{have}":
         return None, have
     if status == 416 and have:
@@ -178,7 +181,7 @@ def _append(url: str, response: requests.Response, file: Path, start: int) -> in
     from tqdm import tqdm
 
     announced = response.headers.get("Content-Length", "")
-    total = start + int(announced) if announced.isdigit() else None
+    total = start + int(announced) if announced.isdecimal() else None
     with (
         file.open("ab") as out,
         tqdm(desc="download", total=total, initial=start, unit="B", unit_scale=True, disable=None) as bar,
@@ -210,8 +213,13 @@ def _open(session: requests.Session, url: str, headers: dict[str, str]) -> reque
         response = session.get(url, headers=plain, stream=True, timeout=_TIMEOUT_S, allow_redirects=False)
         if not response.is_redirect:
             return response
-        target = urljoin(url, response.headers["Location"])
         response.close()
+        try:
+            target = urljoin(url, response.headers["Location"])
+        except ValueError as error:
+            raise _fault(
+                url, "transport", f"a redirection that is no address ({error})", "the archive", "Tell its owner."
+            ) from None
         url = target
     raise _fault(url, "transport", f"more than {_HOPS} redirections", "the archive", "Check the address.")
 

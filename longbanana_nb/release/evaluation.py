@@ -10,7 +10,7 @@ from typing import Any
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.release.annotations import Source, overlay_folder, read_option_words, read_probes, read_units
 from longbanana_nb.release.checks import read_checks
-from longbanana_nb.release.contract import Case, Check, Evaluation, Release
+from longbanana_nb.release.contract import Case, Check, CheckKey, Evaluation, Release
 from longbanana_nb.release.findings import Findings, Place, shown
 from longbanana_nb.release.manifest import Manifest
 from longbanana_nb.release.public import check_counts, check_declared, check_hashes, find_file
@@ -32,7 +32,7 @@ class EvaluationRoom:
 def open_evaluation(release: Release, annotations: Path | None = None) -> Evaluation:
     """The evaluation room of a release; see `Release.evaluation`."""
     findings = Findings()
-    room = read_evaluation(release.contents, release.cases, annotations, findings)
+    room = read_evaluation(release.contents, release.cases, annotations, findings, named=set(release.cases))
     findings.raise_faults(f"The evaluation side of {release.manifest} cannot be used.")
     return room.evaluation
 
@@ -40,24 +40,30 @@ def open_evaluation(release: Release, annotations: Path | None = None) -> Evalua
 def open_privileged(release: Release) -> Mapping[str, dict[str, Any]]:
     """The graphs of a release by case id; see `Release.privileged`."""
     findings = Findings()
-    graphs = read_graphs(release.contents, release.cases, findings)
+    graphs = read_graphs(release.contents, set(release.cases), findings)
     findings.raise_faults(f"The privileged side of {release.manifest} cannot be used.")
     return graphs
 
 
 def read_evaluation(
-    manifest: Manifest, cases: Mapping[str, Case], annotations: Path | None, findings: Findings
+    manifest: Manifest, cases: Mapping[str, Case], annotations: Path | None, findings: Findings, *, named: set[str] | None
 ) -> EvaluationRoom:
-    """Read and verify checks, units and probes; the overlay serves releases that do not carry their own."""
+    """Read and verify checks, units and probes; the overlay serves releases that do not carry their own.
+
+    Args:
+        cases: the cases that are whole. named: the ids of all tasks, whole or not, so that one fault in a task is not repeated
+            by each of its checks; None where the tasks could not be read.
+    """
     tree, room, hashes, first = Tree(manifest.root), EvaluationRoom(), dict[str, str](), len(findings.warnings)
     check_hashes(check_declared(manifest, tree, {"evaluation"}, findings), tree, findings)
     overlay = _read_overlay(manifest, annotations, hashes, findings)
     words = read_option_words(*overlay["options.json"], findings) if "options.json" in overlay else lambda case_id, check_id: {}
+    known: set[CheckKey] | None = None
     if checks := _read_role(manifest, tree, "checks", hashes, findings):
-        room.checks, room.records = read_checks(*checks, cases, words, findings)
+        room.checks, keys, room.records = read_checks(*checks, cases, words, findings, named=named)
+        known = keys if room.records else None  # without checks nothing can be said of check ids
         _check_records(manifest, "checks", room.records, findings)
         check_counts(manifest, {"checks": room.records}, findings)
-    known = set(room.checks)
     units, probes = {}, {}
     if found := _either(manifest, tree, "check_units", overlay, hashes, findings):
         data, path, source = found
@@ -66,7 +72,7 @@ def read_evaluation(
         data, path, _ = found
         probes = read_probes(data, path, known, cases, findings)
     for name, annotated in (("check_units", units), ("probes", probes)):
-        if annotated and len(annotated) < len(known):
+        if known and annotated and len(annotated) < len(known):
             short = f"{name} for {len(annotated)} of {len(known)} checks"
             findings.warn(Place(name), "coverage", short, "one for every check", "Add the missing ones.")
     by_case: dict[str, list[Check]] = {case_id: [] for case_id in cases}
@@ -79,8 +85,8 @@ def read_evaluation(
     return room
 
 
-def read_graphs(manifest: Manifest, cases: Mapping[str, Case], findings: Findings) -> dict[str, dict[str, Any]]:
-    """Read and verify the graphs, by case id."""
+def read_graphs(manifest: Manifest, named: set[str] | None, findings: Findings) -> dict[str, dict[str, Any]]:
+    """Read and verify the graphs, by case id; `named` as in `read_evaluation`."""
     tree = Tree(manifest.root)
     check_hashes(check_declared(manifest, tree, {"privileged"}, findings), tree, findings)
     found = _read_role(manifest, tree, "graphs", {}, findings)
@@ -92,7 +98,7 @@ def read_graphs(manifest: Manifest, cases: Mapping[str, Case], findings: Finding
             continue
         if case_id in graphs:
             findings.fault(place, "duplicate", "a second graph of the case", "one graph a case", "Remove one of the two.")
-        elif case_id not in cases:
+        elif named is not None and case_id not in named:
             findings.fault(place, "unknown_case", f"case_id {shown(case_id)}", "a case of the tasks", "Correct the id.")
         graphs[case_id] = record
     return graphs

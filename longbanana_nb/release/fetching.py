@@ -16,6 +16,7 @@ from longbanana_nb.files import sha256_file
 from longbanana_nb.paths import releases_folder
 from longbanana_nb.release.archive import Limits, extract_archive
 from longbanana_nb.release.download import download, read_small, require_safe, shown_url
+from longbanana_nb.release.tree import exists, is_regular
 from longbanana_nb.release.validation import Validation, validate_release
 
 HUB = "https://huggingface.co"
@@ -86,7 +87,7 @@ def stated_hash(sums: bytes, name: str, where: str) -> str:
         DataError: if it states none, or two that differ.
     """
     found = set()
-    for line in sums.decode("utf-8", "replace").splitlines():
+    for line in sums.decode("utf-8-sig", "replace").splitlines():
         if (match := _SUM.fullmatch(line.strip())) and match[2].removeprefix("./") == name:
             found.add(match[1].lower())
     if len(found) == 1:
@@ -112,10 +113,11 @@ def _standing(place: Path, tell: Callable[[str], None]) -> Path:
 def _local(address: str) -> Path:
     """A local archive that was held against the SHA256SUMS beside it."""
     archive = Path(address).expanduser().absolute()
-    if not archive.is_file():
-        raise _fault(archive, "missing_file", "no such file", "a .tar.zst archive", "Check the path.")
+    if not is_regular(archive):
+        found = "no regular file" if exists(archive) else "no such file"
+        raise _fault(archive, "missing_file", found, "a .tar.zst archive", "Check the path.")
     sums = archive.with_name("SHA256SUMS")
-    if not sums.is_file():
+    if not is_regular(sums):
         fix = "Download SHA256SUMS from where the archive comes from, into the same folder."
         raise _fault(sums, "missing_file", "no such file", "SHA256SUMS beside the archive", fix)
     _require_hash(archive, stated_hash(sums.read_bytes(), archive.name, str(sums)), str(archive))

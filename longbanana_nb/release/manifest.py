@@ -10,12 +10,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.release.findings import Findings, Place, shown
 from longbanana_nb.release.records import decode_text, read_bytes, read_value
 from longbanana_nb.release.taxonomy import CATEGORY_NAMES
-from longbanana_nb.release.tree import Room, room_of
+from longbanana_nb.release.tree import Room, exists, is_folder, path_fault, room_of
 
 SCHEMA = "lb.release.v1"
 DEFAULT_PATHS = {
@@ -51,6 +52,7 @@ _RECORD_KEYS = ("count", "records", "lines", "rows", "entries")
 _ROLE_KEYS = ("role", "kind", "type", "purpose")
 _HEX = re.compile(r"(?:sha256[:-])?([0-9a-fA-F]{64})")
 _SUM_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
+_MAX_IDENTITY = 200
 _NAME = re.compile(r"[^\s/\\\x00-\x1f][^/\\\x00-\x1f]{0,99}")
 
 
@@ -114,7 +116,7 @@ def read_manifest(file: str | Path, findings: Findings) -> Manifest | None:
     """Read a manifest tolerantly; None and a fault if it is not a JSON object in a readable file."""
     file = Path(file).expanduser().absolute()
     place = Place(str(file))
-    if file.is_dir():
+    if is_folder(file):
         findings.fault(place, "manifest", "a folder", "the manifest file of a release", f"Give {file / 'manifest.json'}.")
         return None
     data = read_bytes(file, place, findings)
@@ -147,7 +149,12 @@ def _interpret(file: Path, digest: str, value: dict[str, Any], findings: Finding
     if revision is None:
         revision = f"sha256-{digest[:12]}"
         findings.warn(place, "identity", "no revision", f"revision: a text; took the manifest's hash, {revision}", "Add it.")
-    reading = _Reading(file.name, findings)
+    if len(quote(f"{name}@{revision}", safe=" ")) > _MAX_IDENTITY:
+        expected = f"a release and a revision of at most {_MAX_IDENTITY} bytes together, percent-encoded"
+        fix = "Shorten it: the two name a folder of annotations."
+        findings.fault(place, "identity", f"release {shown(name, 40)}, revision {shown(revision, 40)}", expected, fix)
+        name, revision = "unnamed", f"sha256-{digest[:12]}"
+    reading = _Reading(file, findings)
     reading.walk(value, "", False, 1)
     license_ = _first_text((value, ("license", "licence")))
     schema = value.get("schema")
@@ -178,8 +185,8 @@ def _first_text(*sources: tuple[dict[str, Any], tuple[str, ...]]) -> str | None:
 class _Reading:
     """Walks a manifest and notes every statement about a file or a count, with the keys that lead there."""
 
-    def __init__(self, name: str, findings: Findings) -> None:
-        self.name, self.findings = name, findings
+    def __init__(self, file: Path, findings: Findings) -> None:
+        self.name, self.root, self.findings = file.name, file.parent, findings
         self.files: list[Declared] = []
         self.counts: list[tuple[str, int, str]] = []
         self.category_counts: list[tuple[str, int, str]] = []
@@ -210,7 +217,7 @@ class _Reading:
                 self._declare(key, value, trail)
             elif isinstance(value, str):
                 self._named_path(plain, value, node, inside, in_files)
-            elif isinstance(value, int) and not isinstance(value, bool):
+            elif isinstance(value, (int, float)):
                 self._number(plain, value, trail, inside)
             else:
                 self.walk(value, inside, in_files or plain in _FILE_LISTS, depth + 1)
@@ -235,6 +242,7 @@ class _Reading:
         self._declare(value, digest, inside.rsplit(".", 1)[0] if "." in inside else "", role=base)
 
     def _declare(self, path: str, about: Any, trail: str, role: str | None = None) -> None:
+        path = self._below(path, trail)
         details = about if isinstance(about, dict) else {"sha256": about} if isinstance(about, str) else {}
         if isinstance(about, int) and not isinstance(about, bool):
             details = {"bytes": about}
@@ -244,6 +252,12 @@ class _Reading:
         digest = self._digest(path, details, where)
         size, records = (self._size(path, details, keys, where) for keys in (_SIZE_KEYS, _RECORD_KEYS))
         self.files.append(Declared(path, role, where, digest, size, records))
+
+    def _below(self, path: str, trail: str) -> str:
+        """The path from the root: as written if that is there, else below the folders that the keys above it spell."""
+        keys = trail.split(".") if trail else []
+        spelt = [path, *("/".join([*keys[start:], path]) for start in reversed(range(len(keys))))]
+        return next((one for one in spelt if path_fault(one) is None and exists(self.root / one)), path)
 
     def _digest(self, path: str, details: dict[str, Any], where: str) -> str | None:
         for key in _HASH_KEYS:
@@ -267,21 +281,28 @@ class _Reading:
             self.findings.fault(Place(where, None, path), "count", f"{key}: {shown(value)}", "a whole number", "Correct it.")
         return None
 
-    def _number(self, key: str, value: int, trail: str, inside: str) -> None:
+    def _number(self, key: str, value: float, trail: str, inside: str) -> None:
         parents = [part.lower() for part in trail.split(".")] if trail else []
         listed = bool(parents) and any(part in _COUNT_LISTS for part in parents)
         upper = inside.rsplit(".", 1)[-1]
         where = f"{self.name} {inside}"
         if upper in CATEGORY_NAMES and (listed or (parents and "categor" in parents[-1])):
-            if not parents or "per_" not in parents[-1] or "categor" in parents[-1]:
-                self.category_counts.append((upper, value, where))
+            if (not parents or "per_" not in parents[-1] or "categor" in parents[-1]) and self._is_whole(value, where):
+                self.category_counts.append((upper, int(value), where))
             return
         bare = re.sub(r"^(num|n|number_of|total)_|_(count|total)$", "", key)
         near = all(part in _COUNT_LISTS | {"public", "evaluation"} for part in parents)
         if near and (listed or not parents):
             for name, words in _COUNTED.items():
-                if bare in words:
-                    self.counts.append((name, value, where))
+                if bare in words and self._is_whole(value, where):
+                    self.counts.append((name, int(value), where))
+
+    def _is_whole(self, value: float, where: str) -> bool:
+        """Whether a number can be a count; one that cannot is a fault, and is compared with nothing."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return True
+        self.findings.fault(Place(where), "count", shown(value), "a whole number", "Correct it.")
+        return False
 
 
 def looks_like_path(text: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.names import case_folder
+from longbanana_nb.names import folder_key
 from longbanana_nb.release import taxonomy
 from longbanana_nb.release.contract import Case, Reference
 from longbanana_nb.release.findings import Findings, Place, shown
@@ -25,6 +25,7 @@ class PublicRoom:
     tree: Tree
     is_published: bool
     cases: dict[str, Case] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)  # the case_id of every task, whole or not
     images: dict[Path, Place] = field(default_factory=dict)
     statements: list[tuple[Path, str, Place]] = field(default_factory=list)  # file, stated sha256, where
     records: int = 0
@@ -54,6 +55,7 @@ def read_public(manifest: Manifest, findings: Findings) -> PublicRoom:
             findings.fault(place, "duplicate", found, "each case_id once", "Remove or rename one of the two.")
             continue
         first_lines[case_id] = place
+        room.named.add(case_id)
         _check_folder(case_id, folders, place, findings)
         if case is not None:
             room.cases[case_id] = case
@@ -78,14 +80,15 @@ def find_file(tree: Tree, path: str, place: Place, findings: Findings, room: str
 
 def _check_folder(case_id: str, folders: dict[str, str], place: Place, findings: Findings) -> None:
     try:
-        folder = case_folder(case_id).lower()
+        folder = folder_key(case_id)
     except DataError as error:
         fault = error.faults[0]
         findings.fault(place, "case_id", fault.found, fault.expected, fault.fix)
         return
     if folder in folders:
         found = f"{shown(folders[folder])} and {shown(case_id)}"
-        findings.fault(place, "case_id", found, "ids that differ by more than case", "Rename one: each names a folder.")
+        expected = "ids that differ by more than case or Unicode form"
+        findings.fault(place, "case_id", found, expected, "Rename one: each names a folder.")
     folders[folder] = case_id
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from longbanana_nb.files import json_fault, strict_json
 from longbanana_nb.release.findings import Findings, Place, shown
 
 MAX_TEXT_BYTES = 512 * 2**20
@@ -50,19 +50,13 @@ def read_value(text: str, place: Place, findings: Findings) -> Any:
             repeated.extend(sorted({key for key in keys if keys.count(key) > 1}))
         return result
 
-    def constant(token: str) -> Any:
-        raise ValueError(f"{token}, which JSON does not have")
-
     try:
-        value = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        findings.fault(place, "encoding", "half a surrogate pair", "whole characters", "Write the text as UTF-8.")
+        value = strict_json(text, unique)
+    except UnicodeEncodeError as error:
+        findings.fault(place, "encoding", json_fault(error), "whole characters", "Write the text as UTF-8.")
         return None
     except (ValueError, RecursionError) as error:
-        found = "JSON that is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        findings.fault(place, "json", found, "one valid JSON value", "Correct the text there.")
+        findings.fault(place, "json", json_fault(error), "one valid JSON value", "Correct the text there.")
         return None
     for key in repeated:
         findings.fault(place, "repeated_key", f"the key {shown(key)} twice in one object", "each key once", "Remove one.")

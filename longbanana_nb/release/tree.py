@@ -132,6 +132,16 @@ class Tree:
         return sorted(found)
 
 
+def exists(path: Path) -> bool:
+    """Whether anything stands at a path; no name, however long or odd, is an error."""
+    return os.path.lexists(path)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a path is a folder that can be seen; no name, however long or odd, is an error."""
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+
+
 def is_regular(file: Path) -> bool:
     """Whether a path is a plain file (a pipe or device is never opened: reading it could wait for ever)."""
     try:

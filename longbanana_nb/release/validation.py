@@ -74,8 +74,9 @@ def validate_release(
         rooms: set[Room] = {"public"}
         if evaluation:
             rooms |= {"evaluation", "privileged"}
-            counts["checks"] = read_evaluation(contents, room.cases, annotations, findings).records
-            read_graphs(contents, room.cases, findings)
+            named = room.named if room.records else None  # without tasks nothing can be said of case ids
+            counts["checks"] = read_evaluation(contents, room.cases, annotations, findings, named=named).records
+            read_graphs(contents, named, findings)
         _look_at_images(room, decode, findings)
         _shape(contents, room, findings)
         _unmanifested(contents, room, rooms, findings)

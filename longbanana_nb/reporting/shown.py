@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")  # readers that only decode; EPS would run a program
 THUMB_QUALITY = 80
 PICTURE_STYLE = "width:100%;display:block;border-radius:4px"
 HEADING_STYLE = "font-family:system-ui,sans-serif;font-size:13px;font-weight:600;line-height:1.4;margin:.4em 0"
@@ -61,7 +62,8 @@ def open_upright(file: Path) -> Image:
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
-        with Image.open(file) as opened:
+        Image.init()
+        with Image.open(file, formats=[kind for kind in FORMATS if kind in Image.OPEN]) as opened:
             picture = ImageOps.exif_transpose(opened)
             picture.load()
     except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:

@@ -13,6 +13,8 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_json_lines, read_text
 from longbanana_nb.scoring.grids import KEY, refuse_faults
 
+MAX_CELL = 2**31 - 1  # rationales are long; the file is in memory as a whole anyway
+
 
 def read_rows(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Read a `.csv` or `.jsonl` file into text columns.
@@ -35,6 +37,7 @@ def read_rows(path: Path) -> tuple[pd.DataFrame, list[str]]:
 
 def _csv_rows(path: Path) -> tuple[pd.DataFrame, list[str]]:
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    csv.field_size_limit(MAX_CELL)
     rows: list[list[str]] = []
     names: list[str] = []
     header: list[str] = []

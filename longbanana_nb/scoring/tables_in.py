@@ -113,9 +113,13 @@ def _word_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
         (~rows["outcome"].isin(["", *OUTCOMES]), "outcome", f"one of {', '.join(OUTCOMES)}, or empty"),
         (labelled & has_no_image & rows["outcome"].isin(OUTCOMES), "label", "no label where the outcome is no image"),
         (labelled & (rows["invalid"] != ""), "label", "either a label or a reason in 'invalid'"),
-        (rows["system"] == "", "system", "a name"),
-        (rows["case_id"] == "", "case_id", "an id"),
-        ((rows["check_id"] == "") & ~has_no_image, "check_id", "an id (only a row without an image may leave it empty)"),
+        (rows["system"].str.strip() == "", "system", "a name"),
+        (rows["case_id"].str.strip() == "", "case_id", "an id"),
+        (
+            (rows["check_id"].str.strip() == "") & ((rows["check_id"] != "") | ~has_no_image),
+            "check_id",
+            "an id (only a row without an image may leave it empty)",
+        ),
     )
     faults = []
     for mask, column, expected in tests:
