@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from longbanana_nb.cli import main
+from longbanana_nb.reporting.sinks.html import escape as escape_html
+from longbanana_nb.reporting.sinks.markdown import escape as escape_markdown
 
 HEADER = "system,case_id,check_id,label\n"
 IDS = [
@@ -110,3 +112,8 @@ def test_a_name_cannot_steer_the_terminal(tmp_path: Path, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert "\\u001b[31mred\\u202e" in shown
     assert not {"\x1b", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize("sign", ["\u061c", "\u009b", "\u202e", "\x1b", "\x7f"])
+def test_a_sign_that_no_reader_sees_is_shown_by_its_code(sign: str) -> None:
+    assert escape_html(f"a{sign}b") == escape_markdown(f"a{sign}b").replace("\\", "") == f"a[U+{ord(sign):04X}]b"

@@ -75,7 +75,7 @@ def _inner(cell: Cell) -> str:
 
 def _visible(letter: str) -> str:
     code = ord(letter)
-    hidden = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code in (0x200E, 0x200F, 0xFEFF)
-    control = code < 32 and letter not in "\t\n"
+    hidden = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069 or code in (0x061C, 0x200E, 0x200F, 0xFEFF)
+    control = (code < 32 and letter not in "\t\n") or 0x7F <= code <= 0x9F
     surrogate = 0xD800 <= code <= 0xDFFF
-    return f"[U+{code:04X}]" if hidden or control or surrogate or code == 127 else letter
+    return f"[U+{code:04X}]" if hidden or control or surrogate else letter
