@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb import workbench
 from longbanana_nb.embedded import USUAL_CASES, demo_manifest
-from longbanana_nb.errors import CallError
+from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.names import nearest
 from longbanana_nb.paths import notebooks_folder, presets_folder, reports_folder
 from longbanana_nb.reporting import build_report, run_notebook
+from longbanana_nb.reporting.executed_copy import keep_unexecuted
+from longbanana_nb.reporting.report import refuse_keys
 from longbanana_nb.runs import load_experiment, open_run
 from longbanana_nb.runs.strict_yaml import read_yaml
 
@@ -89,12 +91,33 @@ def declared_files(notebook: Path, folder: Path) -> list[Path]:
 
 
 def report_run(run: Run) -> Path:
-    """Execute every numbered notebook on the run, with nothing to generate or judge, and build report.html over them."""
+    """Execute every numbered notebook on the run, with nothing to generate or judge, and build report.html over them.
+
+    A notebook that needs the release itself is kept unexecuted, and says why, where the release is gone or was changed.
+    """
+    refuse_keys(run.path)
     copies = []
     for notebook in sorted(notebooks_folder().glob("[0-9][0-9]_*.ipynb")):
         copy = run.path / "notebooks" / notebook.name
+        if (missing := _missing(notebook, run)) is not None:
+            copies.append(keep_unexecuted(notebook, copy, missing))
+            continue
         copies.append(run_notebook(notebook, {"run_dir": str(run.path)}, copy, expect_files=declared_files(notebook, run.path)))
     return build_report(run.path, notebooks=copies)
+
+
+def _missing(notebook: Path, run: Run) -> str | None:
+    """What a notebook needs beyond the run folder (`metadata.longbanana.needs`) and does not find, for its reader."""
+    metadata = json.loads(notebook.read_text("utf-8"))["metadata"]
+    if "release" not in metadata.get("longbanana", {}).get("needs", []):
+        return None
+    try:
+        release = workbench.load_release(run.manifest)
+        run.require_release(release)
+        release.evaluation()
+    except DataError as error:
+        return f"It reads the release, which cannot be read as the run was made with it. {error}"
+    return None
 
 
 def _run_folder(values: Mapping[str, Any]) -> Path:

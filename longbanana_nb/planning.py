@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError
@@ -12,12 +13,13 @@ from longbanana_nb.generation import prepare
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
 from longbanana_nb.generation.native import MAX_IMAGE_CALLS
-from longbanana_nb.runs import open_run, select_cases, verdict_grid
+from longbanana_nb.runs import judge_sha256, open_run, select_cases, verdict_grid
 
 if TYPE_CHECKING:
     from longbanana_nb.generation.prepare import Factories, Prepared
+    from longbanana_nb.judging import Protocol
     from longbanana_nb.release import Case, Release
-    from longbanana_nb.runs import Experiment, JudgeSpec, Run, SystemSpec
+    from longbanana_nb.runs import Entry, Experiment, JudgeSpec, Run, SystemSpec
 
 EMBEDDED_JUDGES = ("tools", "truth")
 
@@ -91,21 +93,39 @@ class Plan:
     __str__ = text
 
 
-def make_plan(experiment: Experiment, release: Release, *, backends: Factories, agents: Factories) -> Plan:
+def make_plan(
+    experiment: Experiment,
+    release: Release,
+    *,
+    backends: Factories,
+    agents: Factories,
+    protocols: Mapping[str, Protocol] = MappingProxyType({}),
+) -> Plan:
     """Look at an experiment, its release and what its run already holds.
 
     Raises:
         CallError, DataError: where the experiment names cases the release lacks, or the run belongs to another release.
     """
     chosen = [release.cases[case_id] for case_id in select_cases(release.cases, experiment.cases)]
-    run = _existing(experiment)
+    run = _existing(experiment, release)
     systems = tuple(_system_plan(spec, chosen, run, backends, agents) for spec in experiment.all_systems())
-    judges = tuple(_judge_plan(judge, experiment, release, chosen, run) for judge in experiment.judges)
+    judges = tuple(_judge_plan(judge, experiment, release, chosen, run, protocols) for judge in experiment.judges)
     return Plan(experiment.path, experiment.run, release.name, release.revision, len(chosen), systems, judges)
 
 
-def _existing(experiment: Experiment) -> Run | None:
-    return open_run(experiment.run) if (experiment.run / "run.json").is_file() else None
+def _existing(experiment: Experiment, release: Release) -> Run | None:
+    if not (experiment.run / "run.json").is_file():
+        return None
+    run = open_run(experiment.run)
+    run.require_release(release)
+    return run
+
+
+def _renamed(entries: Mapping[str, Entry], kind: str, name: str, sha256: str) -> str | None:
+    """Why a name cannot be used in a run that knows it for something else."""
+    if name not in entries or entries[name].sha256 == sha256:
+        return None
+    return f"{kind} {name!r} stands for another {kind} in this run; choose a new name or a new run."
 
 
 def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backends: Factories, agents: Factories) -> SystemPlan:
@@ -116,6 +136,8 @@ def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backe
             prepared = prepare([spec], cases, backends=backends, agents=agents)[0]
         except CallError as error:
             reason = str(error).splitlines()[-1].strip()
+    if prepared is not None and run is not None:
+        reason = _renamed(run.systems, "system", spec.name, prepared.sha256)
     missing = [
         case
         for case in cases
@@ -166,7 +188,14 @@ def _cost(spec: SystemSpec, prepared: Prepared | None, image_calls: int | None, 
     return min(bounds, default=None)
 
 
-def _judge_plan(judge: JudgeSpec, experiment: Experiment, release: Release, cases: Sequence[Case], run: Run | None) -> JudgePlan:
+def _judge_plan(
+    judge: JudgeSpec,
+    experiment: Experiment,
+    release: Release,
+    cases: Sequence[Case],
+    run: Run | None,
+    protocols: Mapping[str, Protocol],
+) -> JudgePlan:
     evaluation = release.evaluation()
     checks = sum(len(evaluation.checks.get(case.case_id, ())) for case in cases)
     answers = checks * sum(spec.samples for spec in experiment.all_systems()) * judge.samples
@@ -177,6 +206,9 @@ def _judge_plan(judge: JudgeSpec, experiment: Experiment, release: Release, case
         reason = f"judge {judge.name!r}: the release has no probes, and the protocol tools answers probes only."
     elif judge.protocol == "truth" and not release.privileged():
         reason = f"judge {judge.name!r}: the release has no graphs, so nothing says what its references show."
+    elif run is not None and judge.protocol in protocols:
+        sha256 = judge_sha256(judge, protocols[judge.protocol].versions())
+        reason = _renamed(run.judges, "judge", judge.name, sha256)
     return JudgePlan(judge.name, answers, _answered(run, judge.name), 0, 0, cost if reason is None else None, reason)
 
 

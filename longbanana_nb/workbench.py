@@ -72,7 +72,7 @@ def plan(experiment: PathLike | Experiment) -> Plan:
     from longbanana_nb.planning import make_plan
 
     read = _experiment(experiment)
-    return make_plan(read, _release_of(read), backends=BACKENDS, agents=AGENTS)
+    return make_plan(read, _release_of(read), backends=BACKENDS, agents=AGENTS, protocols=protocols())
 
 
 def generate(experiment: PathLike | Experiment) -> GenerationSummary:

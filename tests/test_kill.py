@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 
 import pytest
@@ -15,6 +16,7 @@ from conftest import run_command
 from longbanana_nb.files import sha256_file
 
 KILLS = 20
+CASES = ["scc_01", "rgc_01", "gac_01", "tsr_01"]
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,7 @@ def files(demo_home, tmp_path_factory):
             "schema": "lb.experiment.v1",
             "run": name,
             "release": str(manifest),
+            "cases": CASES,
             "systems": ["presets/systems/sketch-medium-fp-direct.yaml", "presets/systems/native-minimal-sketch-medium.yaml"],
             "judges": ["presets/judges/tools.yaml", "presets/judges/truth.yaml"],
             "floors": {"blank": "judge", "single-reference": "judge", "collage": "off", "words": "judge"},
@@ -60,23 +63,30 @@ def finished(run):
     return records, {path: [line for line in found if line.endswith(b"\n")] for path, found in lines.items()}
 
 
-def kill_many(verb, file, home, rounds, chance):
-    """Kill the verb `rounds` times, at instants from its start-up to well into its work; the snapshots taken after each kill."""
+def kill_many(verb, file, home, rounds, chance, whole_s):
+    """Kill the verb `rounds` times, at instants from its start-up to well into its work; the snapshots taken after each kill.
+
+    `whole_s` is how long the verb takes on this machine undisturbed, so that neither a slow nor a quick one spares the work.
+    """
     run = file.with_suffix("")
     snapshots, landed = [], 0
     for _ in range(rounds):
-        landed += start_and_kill(verb, file, home, chance.uniform(0.2, 6.0))
+        landed += start_and_kill(verb, file, home, chance.uniform(0.2, min(6.0, 0.8 * whole_s)))
         snapshots.append(finished(run))
     return snapshots, landed
 
 
+@pytest.mark.timeout(1800)
 def test_twenty_kills_change_nothing(files, demo_home):
     chance = random.Random(20)
+    whole_s = {}
     for verb in ("generate", "judge"):
+        begun = time.monotonic()
         run_command(verb, files["whole"], cwd=demo_home, home=demo_home, check=0)
+        whole_s[verb] = time.monotonic() - begun
     snapshots, landed = [], 0
     for verb in ("generate", "judge"):
-        taken, hits = kill_many(verb, files["killed"], demo_home, KILLS // 2, chance)
+        taken, hits = kill_many(verb, files["killed"], demo_home, KILLS // 2, chance, whole_s[verb])
         run_command(verb, files["killed"], cwd=demo_home, home=demo_home, check=0)
         snapshots, landed = snapshots + taken, landed + hits
     assert landed >= KILLS // 2, "too many commands ended before their kill: the test says too little"

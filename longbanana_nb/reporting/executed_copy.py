@@ -27,6 +27,19 @@ def settle(path: Path) -> None:
     write_atomic(path, (text.rstrip("\n") + "\n").encode("utf-8"))
 
 
+def keep_unexecuted(path: Path, out: Path, reason: str) -> Path:
+    """Write a notebook to `out` without running it, with the reason as its second cell; returns `out`."""
+    import nbformat
+
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    fenced = "\n".join(f"    {line}" for line in reason.splitlines())
+    note = nbformat.v4.new_markdown_cell(f"**Not executed.**\n\n{fenced}\n")  # type: ignore[no-untyped-call]
+    notebook.cells.insert(1, note)
+    text: str = nbformat.writes(settled(notebook))  # type: ignore[no-untyped-call]
+    write_atomic(out, (text.rstrip("\n") + "\n").encode("utf-8"))
+    return out
+
+
 def settled(notebook: NotebookNode) -> NotebookNode:
     """The notebook, changed in place: cell ids count from 0; timings, machine paths and progress bars are gone."""
     notebook.metadata.pop("papermill", None)

@@ -110,7 +110,7 @@ def _calm() -> Iterator[None]:
 
 def _cell_failure(path: Path, out: Path, error: Any) -> WorkbenchError:
     number, name = error.cell_index + 1, _cell_name(out, error.cell_index)
-    text = _first_line(f"{error.ename}: {error.evalue}")
+    text = _first_line(f"{error.ename}: {error.evalue}" if error.evalue else error.ename)
     kind = Incomplete if error.ename == Incomplete.__name__ else DataError
     return kind(f"{path.name}: cell {number} ({name}) failed with {text} The executed copy is kept at {out}.")
 

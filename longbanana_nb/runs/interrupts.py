@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -30,6 +31,12 @@ class Stop:
             )
 
 
+def _say(text: str) -> None:
+    """Write to standard error from within a signal handler, past buffers that the interrupted code may be holding."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"\n{text}\n".encode("ascii"))
+
+
 @contextlib.contextmanager
 def graceful_stop() -> Iterator[Stop]:
     """Within this, the first SIGINT or SIGTERM asks for a stop; a second SIGINT raises KeyboardInterrupt.
@@ -44,6 +51,8 @@ def graceful_stop() -> Iterator[Stop]:
     def ask(number: int, _: FrameType | None) -> None:
         if stop() and number == signal.SIGINT:
             raise KeyboardInterrupt
+        if not stop():
+            _say(f"Stopping ({signal.Signals(number).name}): what is begun is finished and kept. Ctrl-C ends it at once.")
         stop.signal_name = signal.Signals(number).name
 
     earlier = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}

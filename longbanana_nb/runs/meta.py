@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -12,6 +12,9 @@ from longbanana_nb.files import write_atomic
 from longbanana_nb.runs.disk import saving
 from longbanana_nb.runs.judge_spec import JudgeSpec, parse_judge
 from longbanana_nb.runs.system_spec import SystemSpec, parse_system
+
+if TYPE_CHECKING:
+    from longbanana_nb.release import Release
 
 
 class ReleaseFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,3 +76,17 @@ def write_meta(path: Path, meta: RunMeta) -> None:
     """Replace run.json atomically."""
     with saving(path):
         write_atomic(path, msgspec.json.format(msgspec.json.encode(meta), indent=1) + b"\n")
+
+
+def release_faults(meta: RunMeta, release: Release, where: str) -> list[Fault]:
+    """Whatever tells a release from the one that the run measures: its name, revision or manifest."""
+    fixes = {
+        "name": "Choose a new run for another release.",
+        "revision": "Choose a new run for another revision.",
+        "manifest_sha256": "The manifest was changed: restore the release, or choose a new run.",
+    }
+    return [
+        Fault(f"{where}.{field}", "changed", f"the release's {getattr(release, field)}", getattr(meta.release, field), fix)
+        for field, fix in fixes.items()
+        if getattr(meta.release, field) != getattr(release, field)
+    ]

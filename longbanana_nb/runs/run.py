@@ -20,7 +20,7 @@ from longbanana_nb.runs.identity import differing_fields, resolved_judge, resolv
 from longbanana_nb.runs.judge_spec import JudgeSpec
 from longbanana_nb.runs.judgments import JudgmentJournal
 from longbanana_nb.runs.lock import RunLock
-from longbanana_nb.runs.meta import Entry, ReleaseFacts, RunMeta, read_meta, write_meta
+from longbanana_nb.runs.meta import Entry, ReleaseFacts, RunMeta, read_meta, release_faults, write_meta
 from longbanana_nb.runs.plan import PlannedCase, PlannedCheck, plan_case, plan_checks, read_rows, write_rows
 from longbanana_nb.runs.records import Record
 from longbanana_nb.runs.slots import CandidateSlot
@@ -122,13 +122,23 @@ class Run:
         if self.meta.analysis != dict(analysis):
             self._write(analysis=dict(analysis))
 
+    def require_release(self, release: Release) -> None:
+        """Raise DataError unless this is the release, revision and manifest that the run measures."""
+        faults = release_faults(self.meta, release, f"{self.path / RUN_JSON} release")
+        if faults:
+            raise DataError(f"{self.path} measures another release.", faults)
+
     def index_checks(self, release: Release, evaluation: Evaluation, case_ids: Iterable[str] | None = None) -> None:
         """Freeze the plan: the cases and checks every denominator comes from. Later tables need only the run folder.
 
         Args:
             case_ids: the selection; None takes every case. A later call replaces the plan, and what is then no longer
                 planned stays on disk and is listed by `leftovers`.
+
+        Raises:
+            DataError: where this is not the release the run measures.
         """
+        self.require_release(release)
         chosen = set(release.cases if case_ids is None else case_ids)
         cases = [(n, case) for n, case in enumerate(release.cases.values()) if case.case_id in chosen]
         require_distinct_folders(case.case_id for _, case in cases)
@@ -207,7 +217,7 @@ def create_run(path: str | Path, release: Release, *, analysis: Mapping[str, Any
     if not (folder / RUN_JSON).exists():
         _start(folder, release, analysis)
     run = Run(folder)
-    _require_same_release(run, release)
+    run.require_release(release)
     if analysis is not None:
         run.set_analysis(analysis)
     return run
@@ -236,27 +246,6 @@ def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -
             write_meta(folder / RUN_JSON, meta)
     finally:
         lock.release()
-
-
-def _require_same_release(run: Run, release: Release) -> None:
-    held = run.meta.release
-    faults = [
-        Fault(
-            f"{run.path / RUN_JSON} release.{field}",
-            "changed",
-            f"the release's {getattr(release, field)}",
-            getattr(held, field),
-            fix,
-        )
-        for field, fix in (
-            ("name", "Choose a new run for another release."),
-            ("revision", "Choose a new run for another revision."),
-            ("manifest_sha256", "The manifest was changed: restore the release, or choose a new run."),
-        )
-        if getattr(held, field) != getattr(release, field)
-    ]
-    if faults:
-        raise DataError(f"{run.path} measures another release.", faults)
 
 
 def is_part(name: str) -> bool:
