@@ -66,10 +66,16 @@ def test_an_unknown_case_and_an_unknown_check_are_still_found_beside_a_faulty_ta
     assert sorted(code for code, _ in faults(manifest)) == ["field", "unknown_case", "unknown_check"]
 
 
-@pytest.mark.parametrize("stated", [2.5, True, 2.0])
+@pytest.mark.parametrize("stated", [2.5, True, 2.0, "two", "1e3"])
 def test_a_count_that_is_no_whole_number_is_a_fault(manifest: Path, stated: object) -> None:
     edit(manifest, lambda value: value["counts"].update(cases=stated))
     assert faults(manifest) == [("count", repr(stated))]
+
+
+@pytest.mark.parametrize(("stated", "found"), [("2", []), ("3", [("count", "2 cases")])])
+def test_a_count_written_as_text_is_held_against_the_records(manifest: Path, stated: str, found: list[tuple[str, str]]) -> None:
+    edit(manifest, lambda value: value["counts"].update(cases=stated))
+    assert faults(manifest) == found
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "9" * 5000])

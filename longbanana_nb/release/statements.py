@@ -35,6 +35,7 @@ _SIZE_KEYS = ("bytes", "size", "size_bytes", "length")
 _RECORD_KEYS = ("count", "records", "lines", "rows", "entries")
 _ROLE_KEYS = ("role", "kind", "type", "purpose")
 _HEX = re.compile(r"(?:sha256[:-])?([0-9a-fA-F]{64})")
+_DIGITS = re.compile(r"[0-9]{1,18}")
 _SUM_LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 
 
@@ -85,6 +86,8 @@ class Statements:
                 self._declare(key, value, trail)
             elif isinstance(value, str):
                 self._named_path(plain, value, node, inside, in_files)
+                if _COUNT_LISTS & set(trail.lower().split(".")):
+                    self._number(plain, value, trail, inside)
             elif isinstance(value, (int, float)):
                 self._number(plain, value, trail, inside)
             else:
@@ -149,28 +152,32 @@ class Statements:
             self.findings.fault(Place(where, None, path), "count", f"{key}: {shown(value)}", "a whole number", "Correct it.")
         return None
 
-    def _number(self, key: str, value: float, trail: str, inside: str) -> None:
+    def _number(self, key: str, value: float | str, trail: str, inside: str) -> None:
         parents = [part.lower() for part in trail.split(".")] if trail else []
         listed = bool(parents) and any(part in _COUNT_LISTS for part in parents)
         upper = inside.rsplit(".", 1)[-1]
         where = f"{self.name} {inside}"
         if upper in CATEGORY_NAMES and (listed or (parents and "categor" in parents[-1])):
-            if (not parents or "per_" not in parents[-1] or "categor" in parents[-1]) and self._is_whole(value, where):
-                self.category_counts.append((upper, int(value), where))
+            if (not parents or "per_" not in parents[-1] or "categor" in parents[-1]) and (
+                number := self._whole(value, where)
+            ) is not None:
+                self.category_counts.append((upper, number, where))
             return
         bare = re.sub(r"^(num|n|number_of|total)_|_(count|total)$", "", key)
         near = all(part in _COUNT_LISTS | {"public", "evaluation"} for part in parents)
         if near and (listed or not parents):
             for name, words in _COUNTED.items():
-                if bare in words and self._is_whole(value, where):
-                    self.counts.append((name, int(value), where))
+                if bare in words and (number := self._whole(value, where)) is not None:
+                    self.counts.append((name, number, where))
 
-    def _is_whole(self, value: float, where: str) -> bool:
-        """Whether a number can be a count; one that cannot is a fault, and is compared with nothing."""
+    def _whole(self, value: float | str, where: str) -> int | None:
+        """The count that a number, or a text of digits, states; what can be no count is a fault, and is compared with nothing."""
         if isinstance(value, int) and not isinstance(value, bool):
-            return True
+            return value
+        if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
+            return int(value)
         self.findings.fault(Place(where), "count", shown(value), "a whole number", "Correct it.")
-        return False
+        return None
 
 
 def looks_like_path(text: str) -> bool:
