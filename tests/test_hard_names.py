@@ -10,7 +10,7 @@ from runs_fixtures import make_release, make_run, write_yaml
 import longbanana_nb as lb
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.files import sha256_file
-from longbanana_nb.runs import graceful_stop, load_experiment
+from longbanana_nb.runs import graceful_stop, load_experiment, merge_runs
 
 EXPERIMENT = """
 schema: lb.experiment.v1
@@ -87,3 +87,10 @@ def test_a_first_interrupt_says_that_what_is_begun_is_finished(capfd):
         os.kill(os.getpid(), signal.SIGINT)
         assert stop()
     assert "Stopping (SIGINT): what is begun is finished and kept." in capfd.readouterr().err
+
+
+def test_merging_runs_of_two_releases_names_what_differs(tmp_path, release):
+    runs = [make_run(tmp_path / "a", release), make_run(tmp_path / "b", make_release(tmp_path / "other", revision="r2"))]
+    with pytest.raises(DataError, match=r"run\.json revision: found 'r2'; expected 'r1'"):
+        merge_runs(tmp_path / "out", runs)
+    assert not (tmp_path / "out").exists()

@@ -70,7 +70,11 @@ def _merged_meta(runs: list[Run], target: Path, faults: list[Fault]) -> RunMeta:
     for run in runs[1:]:
         faults += [
             Fault(
-                str(run.path), field, repr(_field(run.meta, field)), repr(_field(first, field)), "Merge runs of one experiment."
+                f"{run.path / RUN_JSON} {field}",
+                field,
+                repr(_field(run.meta, field)),
+                repr(_field(first, field)),
+                "Merge runs of one experiment.",
             )
             for field in ("name", "revision", "manifest_sha256", "analysis")
             if _field(run.meta, field) != _field(first, field)
