@@ -11,22 +11,28 @@ from longbanana_nb.errors import Fault
 
 # Keys with a dash or an underscore cannot occur in base64; the others are looked for between bounds that it does not have.
 _WORD, _BASE64 = r"(?<![A-Za-z0-9])", r"(?<![A-Za-z0-9+/_-])"
-SHAPES = {
-    "an Anthropic key": r"sk-ant-[A-Za-z0-9_-]{8,}",
-    "an OpenAI key": _WORD + r"sk-(?:proj|svcacct|admin|live|test)[-_][A-Za-z0-9_-]{8,}",
-    "an OpenAI or OpenRouter key": _WORD + r"sk-[A-Za-z0-9_-]{20,}",
-    "a Google key": _BASE64 + r"AIza[0-9A-Za-z_-]{30,}",
-    "a Google access token": _BASE64 + r"ya29\.[0-9A-Za-z_-]{20,}",
-    "a GitHub token": _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})",
-    "a Hugging Face token": _WORD + r"hf_[A-Za-z0-9]{20,}",
-    "an AWS access key": _BASE64 + r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])",
-    "a Slack token": _WORD + r"xox[abpr]-[A-Za-z0-9-]{10,}",
-    "a bearer token": r"[Bb]earer\s+(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*",
-    "a key in an address": r"[?&](?:api_?)?key=[A-Za-z0-9_-]{20,}",
-    "a private key": r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----",
+SHAPES: dict[str, tuple[tuple[str, ...], str]] = {  # kind: (literals of which any key of the kind holds one, its shape)
+    "an Anthropic key": (("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{8,}"),
+    "an OpenAI key": (("sk-",), _WORD + r"sk-(?:proj|svcacct|admin|live|test)[-_][A-Za-z0-9_-]{8,}"),
+    "an OpenAI or OpenRouter key": (("sk-",), _WORD + r"sk-[A-Za-z0-9_-]{20,}"),
+    "a Google key": (("AIza",), _BASE64 + r"AIza[0-9A-Za-z_-]{30,}"),
+    "a Google access token": (("ya29.",), _BASE64 + r"ya29\.[0-9A-Za-z_-]{20,}"),
+    "a GitHub token": (
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        _WORD + r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{40,})",
+    ),
+    "a Hugging Face token": (("hf_",), _WORD + r"hf_[A-Za-z0-9]{20,}"),
+    "an AWS access key": (("AKIA", "ASIA"), _BASE64 + r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![A-Za-z0-9])"),
+    "a Slack token": (("xox",), _WORD + r"xox[abpr]-[A-Za-z0-9-]{10,}"),
+    "a bearer token": (("earer",), r"[Bb]earer\s+(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*"),
+    "a key in an address": (("key=",), r"[?&](?:api_?)?key=[A-Za-z0-9_-]{20,}"),
+    "a private key": (("-----BEGIN ",), r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
 }
-_ANY = "|".join(f"(?P<k{number}>{shape})" for number, shape in enumerate(SHAPES.values()))
-_IN_BYTES, _IN_TEXT = re.compile(_ANY.encode("ascii")), re.compile(_ANY, re.ASCII)
+# A literal is found in a small part of the time a pattern takes, and most files are pictures that hold none.
+_IN_BYTES = [
+    (kind, tuple(mark.encode() for mark in marks), re.compile(shape.encode("ascii"))) for kind, (marks, shape) in SHAPES.items()
+]
+_IN_TEXT = re.compile("|".join(shape for _, shape in SHAPES.values()), re.ASCII)
 _KEY_VARIABLE = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password)$")
 _SHORTEST_SECRET = 12
 _BLOCK, _OVERLAP = 1 << 23, 1 << 10
@@ -36,9 +42,9 @@ _LOCKS = ("run.lock", "results.lock")
 def looks_like_key(text: str | bytes, *, environment: Mapping[str, str] | None = None) -> str | None:
     """What kind of key `text` seems to hold, or None. The values of key variables of this environment count as keys."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    match = _IN_BYTES.search(raw)
-    if match:
-        return list(SHAPES)[int((match.lastgroup or "k0")[1:])]
+    for kind, marks, shape in _IN_BYTES:
+        if any(mark in raw for mark in marks) and shape.search(raw):
+            return kind
     for name, value in _set_keys(os.environ if environment is None else environment):
         if value.encode("utf-8", "surrogateescape") in raw:
             return f"the value of ${name}"
