@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb import workbench
 from longbanana_nb.embedded import USUAL_CASES, demo_manifest
-from longbanana_nb.errors import CallError, DataError
+from longbanana_nb.errors import CallError, DataError, Incomplete, WorkbenchError
 from longbanana_nb.names import nearest
 from longbanana_nb.paths import notebooks_folder, presets_folder, reports_folder
 from longbanana_nb.reporting import build_report, run_notebook
 from longbanana_nb.reporting.executed_copy import keep_unexecuted
 from longbanana_nb.reporting.report import refuse_keys
-from longbanana_nb.runs import load_experiment, open_run
+from longbanana_nb.runs import Failure, each, load_experiment, open_run, usual_workers
 from longbanana_nb.runs.strict_yaml import read_yaml
 
 if TYPE_CHECKING:
@@ -93,17 +93,56 @@ def declared_files(notebook: Path, folder: Path) -> list[Path]:
 def report_run(run: Run) -> Path:
     """Execute every numbered notebook on the run, with nothing to generate or judge, and build report.html over them.
 
-    A notebook that needs the release itself is kept unexecuted, and says why, where the release is gone or was changed.
+    Notebooks run beside each other, one a processor: each reads the run, and none needs another's files. A notebook that needs
+    the release itself is kept unexecuted, and says why, where the release is gone or was changed.
+
+    Raises:
+        DataError, Incomplete: where a notebook fails; with the words of every one that did.
     """
     refuse_keys(run.path)
-    copies = []
+    copies, jobs = [], []
     for notebook in sorted(notebooks_folder().glob("[0-9][0-9]_*.ipynb")):
         copy = run.path / "notebooks" / notebook.name
+        copies.append(copy)
         if (missing := _missing(notebook, run)) is not None:
-            copies.append(keep_unexecuted(notebook, copy, missing))
-            continue
-        copies.append(run_notebook(notebook, {"run_dir": str(run.path)}, copy, expect_files=declared_files(notebook, run.path)))
+            keep_unexecuted(notebook, copy, missing)
+        else:
+            jobs.append(NotebookJob(notebook, run.path, copy, tuple(declared_files(notebook, run.path))))
+    _execute_all(jobs)
     return build_report(run.path, notebooks=copies)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotebookJob:
+    """One notebook to execute on a run, where its copy goes, and the files it declares."""
+
+    notebook: Path
+    run_dir: Path
+    copy: Path
+    expected: tuple[Path, ...]
+
+
+def execute_job(job: NotebookJob) -> tuple[bool, str] | None:
+    """Execute a notebook in a worker process: None, or whether its work was only incomplete, and what went wrong."""
+    try:
+        run_notebook(job.notebook, {"run_dir": str(job.run_dir)}, job.copy, expect_files=job.expected, quiet=True)
+    except WorkbenchError as error:
+        return isinstance(error, Incomplete), str(error)
+    return None
+
+
+def _execute_all(jobs: Sequence[NotebookJob]) -> None:
+    incomplete: list[str] = []
+    damaged: list[str] = []
+    for job, result in each(execute_job, jobs, workers=usual_workers(), label="notebooks"):
+        if isinstance(result, Failure):
+            damaged.append(f"{job.notebook.name}: {result.reason}")
+        elif result is not None:
+            (incomplete if result[0] else damaged).append(result[1])
+    if damaged:
+        raise DataError("\n".join(sorted(damaged + incomplete)))
+    if incomplete:
+        raise Incomplete("\n".join(sorted(incomplete)))
 
 
 def _missing(notebook: Path, run: Run) -> str | None:
