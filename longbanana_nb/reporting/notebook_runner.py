@@ -89,7 +89,7 @@ def _own_kernel(sockets: str) -> Any:
     from traitlets.config import Config
 
     settings: dict[str, dict[str, Any]] = {"KernelSpecManager": {"kernel_dirs": [], "ensure_native_kernel": True}}
-    # A kernel is interrupted before it is shut down, and would report that as an error; failures of cells come back by themselves.
+    # A kernel is interrupted before it is shut down, and would log that as an error; failures of cells come back anyway.
     settings["NotebookClient"] = {"extra_arguments": ["--IPKernelApp.log_level=CRITICAL"]}
     if os.name != "nt" and len(os.fsencode(sockets)) <= LONGEST_SOCKET_FOLDER:
         settings["KernelManager"] = {"transport": "ipc", "ip": f"{sockets}/kernel"}
