@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from longbanana_nb.measured import measure
 from longbanana_nb.reporting.run_facts import policy_of_run, scores_of_run
-from longbanana_nb.runs import verdict_grid
 from longbanana_nb.scoring import Policy, read_verdict_table, score_grid
 
 if TYPE_CHECKING:
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 def score_run(run: Run, *, release: Release | None, missing: str | None, weights: str | None) -> Scores:
     """Score a run's verdict grid under its own policy, in which `missing` and `weights` replace what they name."""
+    known = measure(run)
+    if release is None and missing is None and weights is None:
+        return known.scores
     totals = release_totals(release) if release is not None else None
-    return scores_of_run(run, verdict_grid(run), policy=_changed(policy_of_run(run), missing, weights), totals=totals)
+    return scores_of_run(run, known.grid, policy=_changed(policy_of_run(run), missing, weights), totals=totals)
 
 
 def score_table(path: Path, *, release: Release | None, missing: str | None, weights: str | None) -> Scores:

@@ -20,7 +20,6 @@ from longbanana_nb.runs import (
     create_run,
     load_experiment,
     select_cases,
-    verdict_grid,
     writing_results,
 )
 from longbanana_nb.runs import open_run as open_folder
@@ -170,16 +169,20 @@ def run_of(experiment: PathLike) -> Path:
 
 def tables(run: Run) -> dict[str, Table]:
     """The tables of a run by name, written to `tables/` as CSV, LaTeX, HTML and Markdown."""
-    from longbanana_nb.reporting import facts_of_run, write_tables
+    from longbanana_nb.measured import measure
+    from longbanana_nb.reporting import write_tables
 
-    return write_tables(run, score(run), verdict_grid(run), facts_of_run(run))
+    known = measure(run)
+    return write_tables(run, known.scores, known.grid, known.facts)
 
 
 def figures(run: Run) -> Gallery:
     """The figures of a run by name; each is drawn, and written to `figures/` as PDF, SVG and PNG, when it is first asked for."""
-    from longbanana_nb.reporting import Gallery, facts_of_run
+    from longbanana_nb.measured import measure
+    from longbanana_nb.reporting import Gallery
 
-    return Gallery(run.path, score(run), verdict_grid(run), facts_of_run(run))
+    known = measure(run)
+    return Gallery(run.path, known.scores, known.grid, known.facts)
 
 
 def report(run_dir: PathLike) -> Path:
