@@ -17,7 +17,7 @@ from longbanana_nb.vision.poses import Pose
 from longbanana_nb.vision.searching import Hint, Probe, hints, probes
 from longbanana_nb.vision.views import Views, Window, own_window, shared_window
 
-VERSION = "finding-2"
+VERSION = "finding-3"
 ROUGH_SIDE = 36
 FINE_SIDE = 72
 SIZE_STEP = 1.12
@@ -25,10 +25,11 @@ FINE_STEP = 1.045
 RIVALS = 3
 RIVAL_GAP = 0.16
 ACCEPT = 0.48
-ROUGH_LOSS = 0.08  # a rough pose may gain this much when it is sharpened
+ROUGH_LOSS = 0.03  # a rough pose may gain this much when it is sharpened
+SIZE_GAIN = 0.05  # and a sharpened one this much when its size is
 SCAN_SIDE = 24
 TURNS = (-10.0, 0.0, 10.0)
-HOPELESS = 0.43  # agreement in the first look under which a hint is dropped
+HOPELESS = 0.44  # agreement in the first look under which a hint is dropped
 SURE, SURE_GAP = 0.72, 0.08
 FRONT = 0.60  # a pose of this score is taken to cover what is behind it
 BEHIND, HOPELESS_BEHIND = 0.65, 0.48  # agreement of the free part of a thing that is behind another
@@ -119,6 +120,8 @@ class Finder:
     def _sharpen(self, views: Views, pose: Pose, free: Views | None = None) -> Pose:
         window = own_window(views, pose, FINE_SIDE, free)
         best = self._best(window, pose, FINE_SIDE, [], [(1.0, pose.angle + turn) for turn in (-4.5, 0.0, 4.5)])
+        if best.score < ACCEPT - SIZE_GAIN:
+            return best
         sizes = [(factor, best.angle) for factor in (1 / FINE_STEP, FINE_STEP)]
         return self._best(window, pose, FINE_SIDE, [best], sizes)
 

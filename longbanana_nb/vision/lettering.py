@@ -14,9 +14,10 @@ import numpy.typing as npt
 from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.layout import Box
 
-VERSION = "lettering-2"
+VERSION = "lettering-3"
 LONGEST_SIDE = 1280  # of the picture that letters are recognised in
-DETECTION_SIDE = 640  # of the picture that lines of lettering are looked for in
+DETECTION_SIDE = 512  # of the picture that lines of lettering are looked for in
+LINE = (3, 48, 160)  # channels, height and least width of a line as it is recognised
 LEAST_CONFIDENCE = 0.5
 LEAST_CONTRAST = 16  # levels between the darkest and the lightest value, under which a picture has no lettering
 CAPITALS_LINE = 48
@@ -51,7 +52,8 @@ def engine() -> Any:
     logging.getLogger("RapidOCR").setLevel(logging.ERROR)
     threads = {"EngineConfig.onnxruntime.intra_op_num_threads": 1, "EngineConfig.onnxruntime.inter_op_num_threads": 1}
     detection = {"Det.limit_type": "max", "Det.limit_side_len": DETECTION_SIDE}
-    return RapidOCR(params={"Global.log_level": "error", **threads, **detection})
+    recognition = {"Rec.rec_img_shape": list(LINE), "Rec.rec_batch_num": 1}  # one by one: a batch is padded to its longest
+    return RapidOCR(params={"Global.log_level": "error", **threads, **detection, **recognition})
 
 
 @cache

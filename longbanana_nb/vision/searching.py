@@ -15,13 +15,13 @@ from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
 from longbanana_nb.vision.edges import blurred, edge_field, reduced, template
 
-VERSION = "searching-2"
+VERSION = "searching-3"
 LEVELS = (64, 128, 256)
 SIDES = (20.0, 24.0, 28.5, 34.0)
 FINEST, FINEST_SIDES, FINEST_FROM = 384, (20.0, 24.0), 1000  # small things are looked for where they have 50 pixels and more
 PAD = 48
 BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets them
-PROMISING = 0.48
+PROMISING = 0.52
 LEAST_ENERGY = 0.4  # of the template's edge energy: where there are fewer edges, agreement counts less
 PEAKS = 12
 
@@ -84,15 +84,22 @@ def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
         shift = PAD // 2
         padded = np.zeros((n, n, 2), dtype=np.float32)
         padded[shift : shift + field.shape[0], shift : shift + field.shape[1]] = field
-        a, b = (scipy.fft.rfft2(padded[..., i]) for i in (0, 1))
-        strength = scipy.fft.rfft2((padded**2).sum(axis=-1))
+        a, b = (scipy.fft.rfft2(np.ascontiguousarray(padded[..., i])) for i in (0, 1))
+        strength = scipy.fft.rfft2(np.square(padded).sum(axis=-1))
         extent = (field.shape[0] + shift, field.shape[1] + shift)
         for probe in (p for p in prepared if p.level == level):
-            both = np.stack([a * probe.edges[0] + b * probe.edges[1], strength * probe.weights]).astype(np.complex64)
-            score, local = scipy.fft.irfft2(both, s=(n, n))
-            score = score / (probe.energy * np.sqrt(np.maximum(local, LEAST_ENERGY * probe.energy**2)))
-            found += _peaks(score[: extent[0], : extent[1]], probe, level, shift)
+            agreement = _correlated(a * probe.edges[0] + b * probe.edges[1], n)[: extent[0], : extent[1]]
+            least = LEAST_ENERGY * probe.energy**2
+            if agreement.max() <= PROMISING * probe.energy * np.sqrt(least):
+                continue  # whatever edges there are, no place can score enough
+            local = _correlated(strength * probe.weights, n)[: extent[0], : extent[1]]
+            found += _peaks(agreement / (probe.energy * np.sqrt(np.maximum(local, least))), probe, level, shift)
     return sorted(found, key=lambda hint: -hint.score)
+
+
+def _correlated(spectrum: Spectrum, n: int) -> npt.NDArray[np.float32]:
+    planes: npt.NDArray[np.float32] = scipy.fft.irfft2(spectrum, s=(n, n), overwrite_x=True)
+    return planes
 
 
 def _level(pixels: Pixels, level: int) -> Pixels:
