@@ -20,7 +20,7 @@ from longbanana_nb.vision.finding import Finder
 
 Key = tuple[str, Box]
 Mask = npt.NDArray[np.bool_]
-CACHED_CASES = 2
+CACHED_CASES = 1  # of about 150 MB each
 NAMED_ALIKE = 0.40  # shape likeness from which an equal name settles that two exemplars are one kind
 NAMED_APART = 0.90  # shape likeness up to which different names settle that they are two
 
@@ -201,7 +201,7 @@ def _label_box(cutout: Cutout, target: Cutout) -> tuple[float, float, float, flo
 
 
 class CaseCache:
-    """The last few cases' exemplars in this process, by everything they are made of."""
+    """The last cases' exemplars in this process, by everything they are made of."""
 
     def __init__(self, size: int = CACHED_CASES) -> None:
         self._size = size
@@ -210,10 +210,10 @@ class CaseCache:
     def get(self, key: str, make: Callable[[], Exemplars]) -> Exemplars:
         """The exemplars kept under `key`, made if they are not."""
         if key not in self._kept:
+            while len(self._kept) >= self._size:
+                self._kept.popitem(last=False)
             self._kept[key] = make()
         self._kept.move_to_end(key)
-        while len(self._kept) > self._size:
-            self._kept.popitem(last=False)
         return self._kept[key]
 
 

@@ -22,6 +22,7 @@ from longbanana_nb.vision import (
     kinds,
     layout,
     lettering,
+    matching,
     palette,
     searching,
     seeing,
@@ -45,7 +46,7 @@ _cases = CaseCache()
 
 def versions() -> dict[str, str]:
     """Versions of every tool that takes part."""
-    tools = (decoding, colour, cutout, edges, kinds, searching, views, finding, seeing, lettering, layout, palette)
+    tools = (decoding, colour, cutout, edges, kinds, searching, views, matching, finding, seeing, lettering, layout, palette)
     named = {tool.__name__.rpartition(".")[2]: str(tool.VERSION) for tool in tools}
     return {**named, "pixels": VERSION, "ocr": lettering.engine_version()}
 

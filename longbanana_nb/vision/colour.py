@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from longbanana_nb.vision.arrays import Mask, Pixels
 
-VERSION = "colour-1"
+VERSION = "colour-2"
 
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -83,16 +83,16 @@ def lch(lab: Floats) -> tuple[Floats, Floats, Floats]:
     return lab[..., 0], np.hypot(lab[..., 1], lab[..., 2]), np.degrees(np.arctan2(lab[..., 2], lab[..., 1])) % 360
 
 
-def hue_distance(a: Floats, b: float) -> Floats:
-    """Angle between hues in degrees, 0 to 180."""
-    distance: Floats = np.abs((a - b + 180) % 360 - 180)
-    return distance
+_ROUND = sorted(range(len(HUES)), key=lambda n: HUE_ANCHORS[HUES[n]][2])
+_TURNS = np.array([HUE_ANCHORS[HUES[n]][2] for n in _ROUND])
+_BETWEEN = (np.append(_TURNS[-1] - 360, _TURNS[:-1]) + _TURNS) / 2  # hues half-way to each anchor from the one before
+_NEAREST = np.array([_ROUND[-1], *_ROUND])
 
 
 def name_of(lab: Floats) -> npt.NDArray[np.int64]:
     """Index into NAMES of each L*a*b* colour (..., 3): the greys by chroma, brown as dark orange, else the nearest hue."""
     lightness, chroma, hue = lch(lab)
-    names = np.argmin(np.stack([hue_distance(hue, HUE_ANCHORS[name][2]) for name in HUES]), axis=0)
+    names = _NEAREST[np.searchsorted(_BETWEEN, hue)]
     red = names == HUES.index("red")
     pinkish = red & (lightness > 62) & (hue < 25)
     names = np.where(pinkish, HUES.index("pink"), names)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from longbanana_nb.vision.arrays import Field, Pixels
 from longbanana_nb.vision.cutout import Cutout
 
-VERSION = "edges-2"
+VERSION = "edges-3"
 SOFTNESS = 10.0
 MARGIN = 0.12
 LEAST_FREE = 0.40
@@ -25,18 +25,19 @@ def edge_field(pixels: Pixels) -> Field:
     Doubling makes a light-to-dark edge equal to a dark-to-light one, the strongest channel makes it blind to hue, saturation to
     lighting.
     """
-    smooth = cv2.GaussianBlur(pixels, (3, 3), 0)
-    gx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0, scale=0.25)
-    gy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1, scale=0.25)
-    squared = gx * gx + gy * gy
-    x, y, most = gx[..., 0], gy[..., 0], squared[..., 0]
-    for channel in (1, 2):
-        stronger = squared[..., channel] > most
-        x, y = np.where(stronger, gx[..., channel], x), np.where(stronger, gy[..., channel], y)
-        most = np.maximum(most, squared[..., channel])
+    channels = cv2.split(cv2.GaussianBlur(pixels, (3, 3), 0))
+    x, y = (cv2.Sobel(channels[0], cv2.CV_32F, *axis, scale=0.25) for axis in ((1, 0), (0, 1)))
+    most = x * x + y * y
+    for channel in channels[1:]:
+        gx, gy = (cv2.Sobel(channel, cv2.CV_32F, *axis, scale=0.25) for axis in ((1, 0), (0, 1)))
+        squared = gx * gx + gy * gy
+        stronger = squared > most
+        for chosen, other in ((x, gx), (y, gy), (most, squared)):
+            np.copyto(chosen, other, where=stronger)
     length = np.sqrt(most) + 1e-6
     factor = 1 / (length * (length + SOFTNESS))
-    return np.stack([(x * x - y * y) * factor, 2 * x * y * factor], axis=-1).astype(np.float32)
+    field: Field = cv2.merge([(x * x - y * y) * factor, 2 * x * y * factor])
+    return field
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +110,8 @@ def template(cutout: Cutout, side: float, angle: float = 0.0, blur: float = 0.0)
     return Template((field * weights[..., None]).astype(np.float32), weights.astype(np.float32), energy, box)
 
 
-def likeness_map(window: Field, strength: Field, shape: Template) -> Field:
-    """Normalised correlation (-1 to 1) of a template at every place where it fits wholly into `window`.
-
-    `strength` is the squared length of the window's edges.
-    """
-    found = cv2.matchTemplate(window, shape.field, cv2.TM_CCORR)
-    local = cv2.matchTemplate(strength, shape.weights, cv2.TM_CCORR)
-    floor = LEAST_ENERGY * shape.energy**2
-    result: Field = found / (shape.energy * np.sqrt(np.maximum(local, floor)) + 1e-6)
-    return result
-
-
 def likeness_of_free_part(window: Field, strength: Field, free: Field, shape: Template) -> tuple[Field, Field]:
-    """`likeness_map` by the part of the template that lies on the free part of a window, and the share of its surface there.
+    """`matching.likeness_maps` by what of a template lies on the free part of a window, and the share of its surface there.
 
     `window` and `strength` are 0 where the window is not free (`free` is 0). Where less than LEAST_FREE of the edges is free, the
     likeness is -1.

@@ -8,11 +8,13 @@ from dataclasses import field as own
 
 import cv2
 import numpy as np
+import numpy.typing as npt
 
 from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
-from longbanana_nb.vision.edges import Template, likeness_map, likeness_of_free_part, posed, reduced, template
+from longbanana_nb.vision.edges import Template, likeness_of_free_part, posed, reduced, template
 from longbanana_nb.vision.layout import Box, iou, overlaps, share_inside
+from longbanana_nb.vision.matching import Spectra, likeness_maps, template_spectra, transform_side
 from longbanana_nb.vision.poses import Pose
 from longbanana_nb.vision.searching import Hint, Probe, hints, probes
 from longbanana_nb.vision.views import Views, Window, own_window, shared_window
@@ -35,6 +37,7 @@ FRONT = 0.60  # a pose of this score is taken to cover what is behind it
 BEHIND, HOPELESS_BEHIND = 0.65, 0.48  # agreement of the free part of a thing that is behind another
 MOSTLY_FREE = 0.95
 COVERED_LOOKS = 24
+SPECTRA_KEPT = 600  # of templates: at most 120 MB
 LEAST_COVERED, MOST_COVERED = 0.10, 0.65  # of a box, by things in front
 
 
@@ -46,6 +49,7 @@ class Finder:
     prepared: list[Probe] = own(default_factory=list)
     _small: list[Cutout] = own(default_factory=list)
     _templates: dict[tuple[int, float, float], Template] = own(default_factory=dict)
+    _spectra: dict[tuple[int, float, float, int], Spectra] = own(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.prepared = probes(self.cutouts)
@@ -100,7 +104,7 @@ class Finder:
         return free
 
     def _template(self, kind: int, side: float, angle: float) -> Template:
-        key = (kind, round(side, 2), angle)
+        key = (kind, side, angle)
         if key not in self._templates:
             source = self._small[kind] if side < 56 else self.cutouts[kind]
             self._templates[key] = template(source, side, angle)
@@ -129,24 +133,40 @@ class Finder:
         self, window: Window, start: Pose, side: int, tried: list[Pose], sizes_and_angles: Sequence[tuple[float, float]]
     ) -> Pose:
         """The best pose near `start` among those tried and those to try."""
-        tried = tried + [self._at(window, start, side, factor, angle) for factor, angle in sizes_and_angles]
+        keys = [(start.kind, round(side * factor, 2), angle) for factor, angle in sizes_and_angles]
+        shapes = [self._template(*key) for key in keys]
+        window.hold([shape.weights.shape for shape in shapes])
+        if window.free is None:
+            n = transform_side(window.strength.shape)
+            spectra = [self._template_spectra(key, n) for key in keys]
+            maps = likeness_maps(window.spectra(n), window.strength.shape, shapes, spectra)
+            tops = [(*_highest(likeness), 1.0) for likeness in maps]
+        else:
+            tops = [_highest_of_free_part(window, window.free, shape) for shape in shapes]
+        tried = list(tried)
+        for shape, (factor, angle), (top, x, y, visible) in zip(shapes, sizes_and_angles, tops, strict=True):
+            box = _moved(shape.box, x, y, window.origin, window.scale)
+            middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+            tried.append(Pose(start.kind, top, middle, start.side * factor, angle, box, visible))
         return max(tried, key=lambda pose: pose.score)
 
-    def _at(self, window: Window, start: Pose, side: int, factor: float, angle: float) -> Pose:
-        """The best place for one size and angle."""
-        shape = self._template(start.kind, side * factor, angle)
-        field, strength = window.at_least(*shape.weights.shape)
-        visible = 1.0
-        if window.free is None:
-            likeness = likeness_map(field, strength, shape)
-        else:
-            likeness, shares = likeness_of_free_part(field, strength, window.free, shape)
-        _, top, _, (x, y) = cv2.minMaxLoc(likeness)
-        if window.free is not None:
-            visible = float(shares[y, x])
-        box = _moved(shape.box, x, y, window.origin, window.scale)
-        middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-        return Pose(start.kind, float(top), middle, start.side * factor, angle, box, visible)
+    def _template_spectra(self, key: tuple[int, float, float], n: int) -> Spectra:
+        if (*key, n) not in self._spectra:
+            if len(self._spectra) >= SPECTRA_KEPT:
+                self._spectra.clear()
+            self._spectra[(*key, n)] = template_spectra(self._templates[key], n)
+        return self._spectra[(*key, n)]
+
+
+def _highest(likeness: npt.NDArray[np.float32]) -> tuple[float, int, int]:
+    _, top, _, (x, y) = cv2.minMaxLoc(likeness)
+    return float(top), x, y
+
+
+def _highest_of_free_part(window: Window, free: npt.NDArray[np.float32], shape: Template) -> tuple[float, int, int, float]:
+    likeness, shares = likeness_of_free_part(window.field, window.strength, free, shape)
+    top, x, y = _highest(likeness)
+    return top, x, y, float(shares[y, x])
 
 
 def _start(hint: Hint, longer: int) -> Pose:

@@ -21,6 +21,7 @@ LINE = (3, 48, 160)  # channels, height and least width of a line as it is recog
 LEAST_CONFIDENCE = 0.5
 LEAST_CONTRAST = 16  # levels between the darkest and the lightest value, under which a picture has no lettering
 CAPITALS_LINE = 48
+PLATE_WIDTH, PLATE_FILLED = 0.6, 0.6  # a part of a line so wide, of its width, and so solid is a plate with lettering on it
 LEGIBLE_PX = 8.0
 """Height of a capital, in pixels of the picture, under which lettering counts as too small to read."""
 
@@ -100,12 +101,23 @@ def capital_height(pixels: Pixels, corners: npt.NDArray[Any]) -> float:
     upright = np.array([[0, 0], [size[0], 0], [0, size[1]]], dtype=np.float32)
     matrix = cv2.getAffineTransform(corners[[0, 1, 3]].astype(np.float32), upright)
     line = cv2.cvtColor(cv2.warpAffine(pixels, matrix, size, borderMode=cv2.BORDER_REPLICATE), cv2.COLOR_RGB2GRAY)
+    heights = _letter_heights(line)
+    return (float(np.median(heights)) if len(heights) else CAPITALS_LINE / 1.5) / zoom
+
+
+def _letter_heights(line: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Heights of what stands apart from the rim of a grey line; where that is a plate with lettering on it, of the lettering."""
     _, light = cv2.threshold(line, 0, 255, cv2.THRESH_BINARY + cv2.THRESH_OTSU)
     ink = light if (light > 0).mean() < 0.5 else 255 - light
     _, _, stats, _ = cv2.connectedComponentsWithStats(ink)
-    tops, heights = stats[1:, cv2.CC_STAT_TOP], stats[1:, cv2.CC_STAT_HEIGHT]
-    letters_only = (tops > 0) & (tops + heights < CAPITALS_LINE) & (heights > 0.3 * CAPITALS_LINE)
-    return (float(np.median(heights[letters_only])) if letters_only.any() else CAPITALS_LINE / 1.5) / zoom
+    apart = stats[1:][(stats[1:, cv2.CC_STAT_TOP] > 0) & (stats[1:, cv2.CC_STAT_TOP] + stats[1:, cv2.CC_STAT_HEIGHT] < len(line))]
+    for x, y, w, h, area in apart.tolist():
+        if w > PLATE_WIDTH * line.shape[1] and area > PLATE_FILLED * w * h:
+            on_plate = _letter_heights(line[y : y + h, x : x + w])
+            if len(on_plate):
+                return on_plate
+    heights: npt.NDArray[Any] = apart[:, cv2.CC_STAT_HEIGHT]
+    return heights[heights > 0.3 * len(line)]
 
 
 def read_labels(patches: Sequence[Pixels]) -> list[tuple[str, float]]:

@@ -25,7 +25,7 @@ PROMISING = 0.52
 LEAST_ENERGY = 0.4  # of the template's edge energy: where there are fewer edges, agreement counts less
 PEAKS = 12
 
-Spectrum = npt.NDArray[np.complex64]
+Spectrum = npt.NDArray[np.complexfloating[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
     return sorted(found, key=lambda hint: -hint.score)
 
 
-def _correlated(spectrum: Spectrum, n: int) -> npt.NDArray[np.float32]:
-    planes: npt.NDArray[np.float32] = scipy.fft.irfft2(spectrum, s=(n, n), overwrite_x=True)
+def _correlated(spectrum: Spectrum, n: int) -> npt.NDArray[Any]:
+    planes: npt.NDArray[Any] = scipy.fft.irfft2(spectrum, s=(n, n), overwrite_x=True)
     return planes
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import cv2
 import numpy as np
 
 from longbanana_nb.vision.arrays import Field, Pixels
 from longbanana_nb.vision.edges import edge_field
+from longbanana_nb.vision.matching import Spectra, spectra
 from longbanana_nb.vision.poses import Pose
 
-VERSION = "views-1"
+VERSION = "views-2"
 RIM = 48  # pixels around the edges of a whole picture, so that what is cut off at its border is found
 HALVE_AT = 1.15  # a picture is halved while the part asked for would still be at most so much enlarged
 
@@ -19,17 +22,24 @@ class Window:
 
     def __init__(self, field: Field, origin: tuple[float, float], scale: float, free: Field | None = None) -> None:
         self.field, self.origin, self.scale, self.free = np.ascontiguousarray(field), origin, scale, free
-        self.strength = (field**2).sum(axis=-1)
+        self.strength = np.square(field).sum(axis=-1)
+        self._spectra: Spectra | None = None
 
-    def at_least(self, h: int, w: int) -> tuple[Field, Field]:
-        """Field and strength, grown by emptiness on the right and below to hold a template."""
+    def hold(self, shapes: Sequence[Sequence[int]]) -> None:
+        """Grow by emptiness on the right and below, to hold templates of these heights and widths."""
+        h, w = (max(sides) for sides in zip(*shapes, strict=True))
         down, right = max(0, h - self.field.shape[0]), max(0, w - self.field.shape[1])
         if down or right:
             self.field = np.pad(self.field, ((0, down), (0, right), (0, 0)))
             self.strength = np.pad(self.strength, ((0, down), (0, right)))
             if self.free is not None:
                 self.free = np.pad(self.free, ((0, down), (0, right)))
-        return self.field, self.strength
+
+    def spectra(self, n: int) -> Spectra:
+        """Transforms of field and strength in a square of side `n`; the last ones are kept."""
+        if self._spectra is None or self._spectra.shape[1] != n:
+            self._spectra = spectra(self.field, self.strength, n)
+        return self._spectra
 
 
 class Views:
