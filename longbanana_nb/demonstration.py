@@ -17,6 +17,7 @@ from longbanana_nb.reporting import build_report, run_notebook
 from longbanana_nb.reporting.executed_copy import keep_unexecuted
 from longbanana_nb.reporting.report import refuse_keys
 from longbanana_nb.runs import Failure, each, load_experiment, open_run, usual_workers
+from longbanana_nb.runs.progress import is_progress_watched
 from longbanana_nb.runs.strict_yaml import read_yaml
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ def run_named_notebook(name: str, given: Mapping[str, str], file: Path | None = 
         if key.endswith(PATH_ENDINGS) and isinstance(value, str) and value:
             values[key] = str(Path(value).absolute())
     folder = _run_folder(values)
-    return run_notebook(path, values, folder / "notebooks" / path.name, expect_files=declared_files(path, folder))
+    copy, expected = folder / "notebooks" / path.name, declared_files(path, folder)
+    return run_notebook(path, values, copy, expect_files=expected, quiet=not is_progress_watched())
 
 
 def declared_files(notebook: Path, folder: Path) -> list[Path]:

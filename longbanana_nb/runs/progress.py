@@ -17,6 +17,11 @@ def progress_bar(label: str, total: int) -> Any:
     return tqdm(total=total, desc=label, disable=silent, dynamic_ncols=True, leave=True)
 
 
+def is_progress_watched() -> bool:
+    """Whether somebody watches this process's progress: a terminal, and not switched off."""
+    return os.environ.get(SWITCH, "").lower() != "off" and sys.stderr.isatty()
+
+
 def _in_notebook() -> bool:
     """Whether this runs in a Jupyter kernel, whose output is no terminal and yet is watched."""
     if "ipykernel" not in sys.modules:

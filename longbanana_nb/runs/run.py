@@ -227,7 +227,9 @@ def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -
     lock = RunLock(folder)
     lock.acquire()
     try:
-        foreign = sorted(child.name for child in folder.iterdir() if child.name != lock.path.name and not is_part(child.name))
+        # the copy of the notebook that makes the run is there before it
+        ours = {lock.path.name, "notebooks"}
+        foreign = sorted(child.name for child in folder.iterdir() if child.name not in ours and not is_part(child.name))
         if foreign and not (folder / RUN_JSON).exists():
             fault = Fault(
                 str(folder), "not_a_run", f"{', '.join(foreign[:5])}", "an empty folder or a run", "Choose another folder."
