@@ -22,7 +22,8 @@ def head(facts: RunFacts, cases: int, valid: int, total: int) -> str:
     """Title, what is simulated in one badge, and the run in six facts."""
     judge = facts.main_judge
     shown = {
-        "Release": f"{facts.release}, revision {facts.revision}",
+        "Release": facts.release,
+        "Revision": facts.revision[:12],
         "Systems": f"{len(facts.competitors)}, and {len(facts.floors)} floors" if facts.floors else str(len(facts.competitors)),
         "Cases": str(cases),
         "Judge": f"{judge.name} ({judge.protocol})" if judge else "none yet",
