@@ -16,7 +16,7 @@ from longbanana_nb.vision.layout import Box
 
 VERSION = "lettering-3"
 LONGEST_SIDE = 1280  # of the picture that letters are recognised in
-DETECTION_SIDE = 512  # of the picture that lines of lettering are looked for in
+DETECTION_SIDE = 576  # of the picture that lines of lettering are looked for in
 LINE = (3, 48, 160)  # channels, height and least width of a line as it is recognised
 LEAST_CONFIDENCE = 0.5
 LEAST_CONTRAST = 16  # levels between the darkest and the lightest value, under which a picture has no lettering

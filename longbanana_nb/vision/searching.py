@@ -19,9 +19,9 @@ VERSION = "searching-3"
 LEVELS = (64, 128, 256)
 SIDES = (20.0, 24.0, 28.5, 34.0)
 FINEST, FINEST_SIDES, FINEST_FROM = 384, (20.0, 24.0), 1000  # small things are looked for where they have 50 pixels and more
-PAD = 48
+PAD = 44
 BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets them
-PROMISING = 0.52
+PROMISING = 0.48
 LEAST_ENERGY = 0.4  # of the template's edge energy: where there are fewer edges, agreement counts less
 PEAKS = 12
 
