@@ -43,7 +43,7 @@ def workplace(demo_home, tmp_path_factory):
     return place
 
 
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", list(commands()))
 def test_the_command_runs(command, workplace, demo_home):
     if command.startswith(SET_UP):
         assert shlex.split(command)
