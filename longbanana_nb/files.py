@@ -56,7 +56,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).chmod(0o666 & ~umask())
         Path(temporary).replace(path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
@@ -156,7 +156,8 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _umask() -> int:
+def umask() -> int:
+    """The permission bits this process takes from new files; reading them sets them to none for an instant."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

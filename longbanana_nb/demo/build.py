@@ -14,7 +14,7 @@ from typing import Any
 from longbanana_nb.demo.casework import BACKGROUND_ID, MadeCase, make_case
 from longbanana_nb.demo.projection import PROFILE, project
 from longbanana_nb.errors import CallError, DataError, Fault
-from longbanana_nb.files import canonical_json, read_json, sha256_file
+from longbanana_nb.files import canonical_json, read_json, sha256_file, umask
 from longbanana_nb.paths import data_folder
 from longbanana_nb.release import write_release
 from longbanana_nb.runs.pool import each
@@ -51,7 +51,7 @@ def build_demo(folder: str | Path, *, cases_per_category: int = 3, seed: int = 1
     fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.building-"))
     try:
         _write(fresh, cases_per_category, seed, recipe)
-        fresh.chmod(0o777 & ~_umask())
+        fresh.chmod(0o777 & ~umask())
         if target.exists():
             shutil.rmtree(target)
         fresh.rename(target)
@@ -192,9 +192,3 @@ def _require_replaceable(target: Path) -> None:
         return
     fault = Fault(str(target), "folder", "a file, or a folder with other contents", "a free name", "Choose another folder.")
     raise CallError("The demo release cannot be built there.", [fault])
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

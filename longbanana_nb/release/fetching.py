@@ -21,7 +21,6 @@ from longbanana_nb.release.validation import Validation, validate_release
 
 HUB = "https://huggingface.co"
 DATASET = "hooccee/Longbanana"
-DATASET_COPY = "KlingTeam/LongBanana"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SUM = re.compile(r"\\?([0-9a-fA-F]{64})[ \t][ *]?(.+)")
 
