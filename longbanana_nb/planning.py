@@ -3,94 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation import prepare
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
 from longbanana_nb.generation.native import MAX_IMAGE_CALLS
-from longbanana_nb.runs import judge_sha256, open_run, select_cases, verdict_grid
+from longbanana_nb.planned_time import NOTHING_TO_DO, UNKNOWN, Time, measured_in
+from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
+from longbanana_nb.runs import judge_sha256, open_run, select_cases, selection_notes, usual_workers, verdict_grid
 
 if TYPE_CHECKING:
     from longbanana_nb.generation.prepare import Factories, Prepared
     from longbanana_nb.judging import Protocol
+    from longbanana_nb.planned_time import Measured
     from longbanana_nb.release import Case, Release
     from longbanana_nb.runs import Entry, Experiment, JudgeSpec, Run, SystemSpec
 
 EMBEDDED_JUDGES = ("tools", "truth")
-
-
-@dataclass(frozen=True, slots=True)
-class SystemPlan:
-    """One system: candidates asked for and still to make, image calls at most (None: no bound is set), dollars at most."""
-
-    system: str
-    candidates: int
-    to_make: int
-    image_calls: int | None
-    images_sent: int | None
-    cost_usd: float | None
-    cannot_run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class JudgePlan:
-    """One judge: answers asked for over all systems, those already given, model calls, tokens and dollars."""
-
-    judge: str
-    answers: int
-    answered: int
-    calls: int
-    tokens: int
-    cost_usd: float | None
-    cannot_run: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The whole plan; `can_run` is False while any part cannot."""
-
-    experiment: Path
-    run: Path
-    release: str
-    revision: str
-    cases: int
-    systems: tuple[SystemPlan, ...]
-    judges: tuple[JudgePlan, ...]
-
-    @property
-    def can_run(self) -> bool:
-        """Whether every system and judge can run as written."""
-        return not any(part.cannot_run for part in self.systems) and not any(part.cannot_run for part in self.judges)
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain values (`lb.plan.v1`); `cost_usd` is null where a price is unknown."""
-        return {
-            "schema": "lb.plan.v1",
-            "experiment": str(self.experiment),
-            "run": str(self.run),
-            "release": self.release,
-            "revision": self.revision,
-            "cases": self.cases,
-            "can_run": self.can_run,
-            "systems": [asdict(part) for part in self.systems],
-            "judges": [asdict(part) for part in self.judges],
-        }
-
-    def text(self) -> str:
-        """The plan for a person."""
-        lines = [f"{self.release} (revision {self.revision}), {self.cases} cases, into {self.run}", "systems:"]
-        lines += [f"  {_system_line(part)}" for part in self.systems]
-        lines.append("judges:")
-        lines += [f"  {_judge_line(part)}" for part in self.judges]
-        lines.append("Nothing was spent." if self.can_run else "Some of it cannot run as written; nothing was spent.")
-        return "\n".join(lines)
-
-    __str__ = text
 
 
 def make_plan(
@@ -108,9 +40,22 @@ def make_plan(
     """
     chosen = [release.cases[case_id] for case_id in select_cases(release.cases, experiment.cases)]
     run = _existing(experiment, release)
-    systems = tuple(_system_plan(spec, chosen, run, backends, agents) for spec in experiment.all_systems())
-    judges = tuple(_judge_plan(judge, experiment, release, chosen, run, protocols) for judge in experiment.judges)
-    return Plan(experiment.path, experiment.run, release.name, release.revision, len(chosen), systems, judges)
+    earlier = measured_in([*([run] if run is not None else []), *(open_run(path) for path in experiment.reuse)])
+    paid_lanes = experiment.limits.concurrency
+    systems = tuple(_system_plan(spec, chosen, run, backends, agents, earlier, paid_lanes) for spec in experiment.all_systems())
+    judges = tuple(_judge_plan(judge, experiment, release, chosen, run, protocols, earlier) for judge in experiment.judges)
+    return Plan(
+        experiment=experiment.path,
+        run=experiment.run,
+        release=release.name,
+        revision=release.revision,
+        cases=len(chosen),
+        processes=usual_workers(),
+        concurrency=paid_lanes,
+        notes=tuple(selection_notes(release.cases, experiment.cases)),
+        systems=systems,
+        judges=judges,
+    )
 
 
 def _existing(experiment: Experiment, release: Release) -> Run | None:
@@ -128,7 +73,15 @@ def _renamed(entries: Mapping[str, Entry], kind: str, name: str, sha256: str) ->
     return f"{kind} {name!r} stands for another {kind} in this run; choose a new name or a new run."
 
 
-def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backends: Factories, agents: Factories) -> SystemPlan:
+def _system_plan(
+    spec: SystemSpec,
+    cases: Sequence[Case],
+    run: Run | None,
+    backends: Factories,
+    agents: Factories,
+    earlier: Measured,
+    paid_lanes: int,
+) -> SystemPlan:
     asked = len(cases) * spec.samples
     reason, prepared = None, None
     if spec.harness.kind != "imported":
@@ -147,7 +100,16 @@ def _system_plan(spec: SystemSpec, cases: Sequence[Case], run: Run | None, backe
     calls = _total([_image_calls(spec, case) for case in missing])
     images = _total([_images_sent(spec, case) for case in missing])
     cost = _cost(spec, prepared, calls, len(missing)) if reason is None else None
-    return SystemPlan(spec.name, asked, len(missing), calls, images, cost, reason)
+    time = _generation_time(spec, prepared, len(missing), earlier, paid_lanes) if reason is None else UNKNOWN
+    return SystemPlan(spec.name, asked, len(missing), calls, images, cost, time.seconds, time.basis, reason)
+
+
+def _generation_time(spec: SystemSpec, prepared: Prepared | None, candidates: int, earlier: Measured, paid_lanes: int) -> Time:
+    """Free candidates share this machine's processors, paid ones wait for a network; imported ones are not made here."""
+    if prepared is None:
+        return NOTHING_TO_DO
+    lanes = paid_lanes if prepared.is_paid else usual_workers()
+    return earlier.generation(spec, prepared.sha256, candidates, lanes)
 
 
 def _image_calls(spec: SystemSpec, case: Case) -> int | None:
@@ -195,6 +157,7 @@ def _judge_plan(
     cases: Sequence[Case],
     run: Run | None,
     protocols: Mapping[str, Protocol],
+    earlier: Measured,
 ) -> JudgePlan:
     evaluation = release.evaluation()
     checks = sum(len(evaluation.checks.get(case.case_id, ())) for case in cases)
@@ -209,30 +172,12 @@ def _judge_plan(
     elif run is not None and judge.protocol in protocols:
         sha256 = judge_sha256(judge, protocols[judge.protocol].versions())
         reason = _renamed(run.judges, "judge", judge.name, sha256)
-    return JudgePlan(judge.name, answers, _answered(run, judge.name), 0, 0, cost if reason is None else None, reason)
+    answered = _answered(run, judge.name)
+    time = earlier.judging(judge, max(0, answers - answered), usual_workers()) if reason is None else UNKNOWN
+    return JudgePlan(judge.name, answers, answered, 0, 0, cost if reason is None else None, time.seconds, time.basis, reason)
 
 
 def _answered(run: Run | None, judge: str) -> int:
     if run is None or judge not in run.judges or not (run.path / "checks.jsonl").is_file():
         return 0
     return int((verdict_grid(run, judges=[judge])["state"] == "valid").sum())
-
-
-def _system_line(part: SystemPlan) -> str:
-    if part.cannot_run:
-        return f"{part.system:<24} CANNOT RUN: {part.cannot_run}"
-    calls = "image calls not bounded" if part.image_calls is None else f"at most {part.image_calls} image calls"
-    images = "references chosen by the agent" if part.images_sent is None else f"{part.images_sent} references sent"
-    return (
-        f"{part.system:<24} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; {_dollars(part.cost_usd)}"
-    )
-
-
-def _judge_line(part: JudgePlan) -> str:
-    if part.cannot_run:
-        return f"{part.judge:<24} CANNOT RUN: {part.cannot_run}"
-    return f"{part.judge:<24} {part.answers} answers, {part.answered} given; {part.calls} model calls; {_dollars(part.cost_usd)}"
-
-
-def _dollars(cost: float | None) -> str:
-    return "price unknown" if cost is None else f"at most ${cost:.2f}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from longbanana_nb.runs import (
     create_run,
     load_experiment,
     select_cases,
+    selection_notes,
     writing_results,
 )
 from longbanana_nb.runs import open_run as open_folder
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from longbanana_nb.errors import Fault
     from longbanana_nb.generation import Summary as GenerationSummary
     from longbanana_nb.judging import Summary as JudgingSummary
-    from longbanana_nb.planning import Plan
+    from longbanana_nb.plans import Plan
     from longbanana_nb.reporting import Gallery, Table
     from longbanana_nb.scoring import Scores
 
@@ -91,7 +93,7 @@ def generate(experiment: PathLike | Experiment) -> GenerationSummary:
         read.all_systems(),
         backends=BACKENDS,
         agents=AGENTS,
-        case_ids=select_cases(release.cases, read.cases),
+        case_ids=_selected(read, release),
         limits=read.limits,
         reuse=[open_folder(path) for path in read.reuse],
     )
@@ -221,6 +223,13 @@ def _release_of(experiment: Experiment) -> Release:
     return load_release(experiment.release)
 
 
+def _selected(experiment: Experiment, release: Release) -> list[str]:
+    """The cases an experiment takes; what is worth knowing about the choice goes to standard error."""
+    for note in selection_notes(release.cases, experiment.cases):
+        print(f"note: {note}", file=sys.stderr)
+    return select_cases(release.cases, experiment.cases)
+
+
 def _to_judge(
     target: PathLike | Experiment, profile: PathLike | None
 ) -> tuple[Run, Release, list[JudgeSpec], list[str] | None, list[Path]]:
@@ -234,7 +243,7 @@ def _to_judge(
     experiment = _experiment(target)
     release = _release_of(experiment)
     run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"))
-    return run, release, given or list(experiment.judges), select_cases(release.cases, experiment.cases), list(experiment.reuse)
+    return run, release, given or list(experiment.judges), _selected(experiment, release), list(experiment.reuse)
 
 
 def _read_profile(path: PathLike) -> JudgeSpec:

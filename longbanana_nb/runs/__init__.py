@@ -27,7 +27,7 @@ from longbanana_nb.runs.records import (
 )
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_answer, adopt_candidate, adopt_scenes, reusable_answers
 from longbanana_nb.runs.run import Run, create_run, open_run, writing_results
-from longbanana_nb.runs.selection import select_cases
+from longbanana_nb.runs.selection import select_cases, selection_notes
 from longbanana_nb.runs.slots import CandidateSlot
 from longbanana_nb.runs.system_spec import (
     FLOORS,
@@ -109,6 +109,7 @@ __all__ = [
     "redact",
     "reusable_answers",
     "select_cases",
+    "selection_notes",
     "spent_in",
     "system_sha256",
     "usual_workers",

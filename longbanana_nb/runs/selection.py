@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, Protocol
 
@@ -41,6 +42,19 @@ def select_cases(cases: Mapping[str, HasCategory], chosen: Literal["all"] | Case
             faults.append(Fault("cases", "unknown_case", "an id the release does not have", "one of its ids", fix, case_id))
         raise CallError("The experiment asks for cases the release does not have.", faults)
     return [case_id for case_id in cases if case_id in set(chosen)]
+
+
+def selection_notes(cases: Mapping[str, HasCategory], chosen: Literal["all"] | CaseSample | tuple[str, ...]) -> list[str]:
+    """What a person should know about the choice: the categories that have fewer cases than a sample asks for."""
+    if not isinstance(chosen, CaseSample):
+        return []
+    there = Counter(case.category for case in cases.values())
+    short = [f"{category} {number}" for category, number in there.items() if number < chosen.per_category]
+    if not short:
+        return []
+    return [
+        f"cases.per_category asks for {chosen.per_category} a category; fewer are there, and all are taken: {', '.join(short)}."
+    ]
 
 
 def _draw(cases: Mapping[str, HasCategory], sample: CaseSample) -> list[str]:

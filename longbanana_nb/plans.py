@@ -1,0 +1,134 @@
+"""A plan as it is shown: systems, judges, what each takes in calls, dollars and time, and what cannot run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from longbanana_nb.planned_time import Time, in_words, total
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan:
+    """One system: candidates asked for and still to make, image calls at most (None: no bound is set), dollars at most.
+
+    `time_s` is wall clock on this machine at the experiment's concurrency, None where unknown; `time_basis` says how it is known.
+    """
+
+    system: str
+    candidates: int
+    to_make: int
+    image_calls: int | None
+    images_sent: int | None
+    cost_usd: float | None
+    time_s: float | None
+    time_basis: str
+    cannot_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlan:
+    """One judge: answers asked for over all systems, those already given, model calls, tokens, dollars and time."""
+
+    judge: str
+    answers: int
+    answered: int
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    time_s: float | None
+    time_basis: str
+    cannot_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole plan; `can_run` is False while any part cannot."""
+
+    experiment: Path
+    run: Path
+    release: str
+    revision: str
+    cases: int
+    processes: int
+    concurrency: int
+    notes: tuple[str, ...]
+    systems: tuple[SystemPlan, ...]
+    judges: tuple[JudgePlan, ...]
+
+    @property
+    def can_run(self) -> bool:
+        """Whether every system and judge can run as written."""
+        return not any(part.cannot_run for part in self.systems) and not any(part.cannot_run for part in self.judges)
+
+    @property
+    def generate_time(self) -> Time:
+        """All candidates that are to be made; systems that cannot run are left out."""
+        return total(Time(part.time_s, part.time_basis) for part in self.systems if not part.cannot_run)
+
+    @property
+    def judge_time(self) -> Time:
+        """All answers that are to be given; judges that cannot run are left out."""
+        return total(Time(part.time_s, part.time_basis) for part in self.judges if not part.cannot_run)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values (`lb.plan.v1`); `cost_usd` is null where a price is unknown, times are where nothing was measured."""
+        return {
+            "schema": "lb.plan.v1",
+            "experiment": str(self.experiment),
+            "run": str(self.run),
+            "release": self.release,
+            "revision": self.revision,
+            "cases": self.cases,
+            "can_run": self.can_run,
+            "processes": self.processes,
+            "concurrency": self.concurrency,
+            "time_s": {"generate": self.generate_time.seconds, "judge": self.judge_time.seconds},
+            "notes": list(self.notes),
+            "systems": [asdict(part) for part in self.systems],
+            "judges": [asdict(part) for part in self.judges],
+        }
+
+    def text(self) -> str:
+        """The plan for a person."""
+        lines = [f"{self.release} (revision {self.revision}), {self.cases} cases, into {self.run}", "systems:"]
+        lines += [f"  {_system_line(part)}" for part in self.systems]
+        lines.append("judges:")
+        lines += [f"  {_judge_line(part)}" for part in self.judges]
+        lines.append(f"time: generate {_time(self.generate_time)}, judge {_time(self.judge_time)}, on this machine with")
+        lines.append(f"  {self.processes} processes, and {self.concurrency} candidates at once where calls are paid.")
+        lines += [f"note: {note}" for note in self.notes]
+        lines.append("Nothing was spent." if self.can_run else "Some of it cannot run as written; nothing was spent.")
+        return "\n".join(lines)
+
+    __str__ = text
+
+
+def _system_line(part: SystemPlan) -> str:
+    if part.cannot_run:
+        return f"{part.system:<24} CANNOT RUN: {part.cannot_run}"
+    calls = "image calls not bounded" if part.image_calls is None else f"at most {part.image_calls} image calls"
+    images = "references chosen by the agent" if part.images_sent is None else f"{part.images_sent} references sent"
+    return (
+        f"{part.system:<24} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; "
+        f"{_dollars(part.cost_usd)}; {_time(Time(part.time_s, part.time_basis))}"
+    )
+
+
+def _judge_line(part: JudgePlan) -> str:
+    if part.cannot_run:
+        return f"{part.judge:<24} CANNOT RUN: {part.cannot_run}"
+    time = _time(Time(part.time_s, part.time_basis))
+    answers = f"{part.answers} answers, {part.answered} given; {part.calls} model calls"
+    return f"{part.judge:<24} {answers}; {_dollars(part.cost_usd)}; {time}"
+
+
+def _time(time: Time) -> str:
+    if time.seconds == 0:
+        return time.basis
+    return f"time unknown ({time.basis})" if time.seconds is None else f"{in_words(time.seconds)} ({time.basis})"
+
+
+def _dollars(cost: float | None) -> str:
+    return "price unknown" if cost is None else f"at most ${cost:.2f}"
