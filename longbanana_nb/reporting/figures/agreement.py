@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.numbers import percent
-from longbanana_nb.reporting.style import DOUBLE, FAINT, LIFTED, MARKERS, QUIET, new_figure, paper_style, plain_labels, wrapped
+from longbanana_nb.reporting.style import (
+    DOUBLE,
+    FAINT,
+    LIFTED,
+    MARKERS,
+    QUIET,
+    line_count,
+    new_figure,
+    paper_style,
+    plain_labels,
+    wrapped,
+)
 from longbanana_nb.reporting.verdict_tables import matched_verdicts
 from longbanana_nb.taxonomy import LABEL_NAMES
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
@@ -31,14 +45,7 @@ def judge_against_truth(grid: pd.DataFrame, facts: RunFacts, judge: str, truth: 
         halves: Any = figure.subfigures(1, 2, width_ratios=[1, 1.12], wspace=0.03)
         left, right = halves
         _scatter(left, pairs, facts)
-        panels = right.subplots(max(lines, 1), min(ACROSS, max(len(facts.systems), 1)), squeeze=False, sharex=True, sharey=True)
-        labels = plain_labels(system.name for system in facts.systems)
-        for place, axes in enumerate(panels.flat):
-            if place >= len(facts.systems):
-                axes.set_visible(False)
-                continue
-            name = facts.systems[place].name
-            _confusion(axes, pairs[pairs["system"] == name], wrapped(labels[name], 18))
+        _confusions(right.subplots(), pairs, facts)
         right.supxlabel("label of the judge", fontsize=8)
         right.supylabel("label of the truth", fontsize=8)
     return figure
@@ -86,18 +93,66 @@ def _scatter(part: SubFigure, pairs: pd.DataFrame, facts: RunFacts) -> None:
     part.legend(loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=0.9, fontsize=7, borderaxespad=0.1)
 
 
-def _confusion(axes: Axes, pairs: pd.DataFrame, title: str) -> None:
-    import numpy as np
+def _confusions(axes: Axes, pairs: pd.DataFrame, facts: RunFacts) -> None:
+    """All small tables as blocks of one heatmap, which is drawn in a fraction of the time that one axes a table takes."""
     import seaborn as sns
 
-    counts = np.zeros((3, 3), dtype=int)
-    for truth, judged in zip(pairs["label_other"].round(), pairs["label"].round(), strict=True):
-        counts[int(truth), int(judged)] += 1
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    axes.tick_params(length=0, labelsize=6.5)
+    if not facts.systems:
+        axes.set_axis_off()
+        return
+    labels = plain_labels(system.name for system in facts.systems)
+    titles = [wrapped(labels[system.name], 18) for system in facts.systems]
+    blocks = _Blocks(len(titles), above=1 if line_count(titles) <= 2 else 2)
+    counts = blocks.laid_out([_counts(pairs[pairs["system"] == system.name]) for system in facts.systems])
+    shares = blocks.laid_out([_shares(_counts(pairs[pairs["system"] == system.name])) for system in facts.systems])
+    sns.heatmap(shares, annot=counts, fmt=".0f", cmap="cividis", vmin=0, vmax=1, cbar=False, ax=axes, linewidths=0.6,
+                linecolor="white", xticklabels=False, yticklabels=False, annot_kws={"fontsize": 7})  # fmt: skip
     short = [name[:4] if name != "Uncertain" else "Unc." for name in LABEL_NAMES.values()]
-    sns.heatmap(shares, annot=counts, fmt="d", cmap="cividis", vmin=0, vmax=1, cbar=False, ax=axes, linewidths=0.6,
-                linecolor="white", xticklabels=short, yticklabels=short, annot_kws={"fontsize": 7})  # fmt: skip
-    axes.tick_params(axis="x", rotation=0, labelsize=6.5)
-    axes.tick_params(axis="y", rotation=0, labelsize=6.5)
-    axes.tick_params(length=0)
-    axes.set_title(title, fontsize=6.5, fontweight="normal", loc="center", linespacing=0.95)
+    for place, title in enumerate(titles):
+        top, left = blocks.corner(place)
+        axes.text(left + 1.5, top - 0.12, title, ha="center", va="bottom", fontsize=6.5, linespacing=0.95)
+        if place + ACROSS >= len(titles):
+            for column, name in enumerate(short):
+                axes.text(left + column + 0.5, top + 3.12, name, ha="center", va="top", fontsize=6.5)
+    firsts = [blocks.corner(place)[0] for place in range(0, len(titles), ACROSS)]
+    axes.set_yticks([top + row + 0.5 for top in firsts for row in range(3)], short * len(firsts), rotation=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """Tables of 3 x 3 in lines of `ACROSS`, a column apart, with `above` rows over each line for the titles."""
+
+    tables: int
+    above: int
+
+    def corner(self, place: int) -> tuple[int, int]:
+        """Row and column of a table's first cell."""
+        return self.above + place // ACROSS * (3 + self.above), place % ACROSS * 4
+
+    def laid_out(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """The tables in one matrix; what lies between them is NaN, which a heatmap leaves white."""
+        import numpy as np
+
+        across, lines = min(ACROSS, self.tables), -(-self.tables // ACROSS)
+        matrix = np.full((lines * (3 + self.above), across * 4 - 1), np.nan)
+        for place, table in enumerate(tables):
+            top, left = self.corner(place)
+            matrix[top : top + 3, left : left + 3] = table
+        return matrix
+
+
+def _counts(pairs: pd.DataFrame) -> np.ndarray:
+    """How often each label of the judge (columns) met each of the truth (rows)."""
+    import numpy as np
+
+    counts = np.zeros((3, 3))
+    truth, judged = (pairs[name].round().astype(int).to_numpy() for name in ("label_other", "label"))
+    np.add.at(counts, (truth, judged), 1)
+    return counts
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    import numpy as np
+
+    return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))

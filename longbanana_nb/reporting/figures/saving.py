@@ -44,7 +44,7 @@ def fix_layout(figure: Figure) -> None:
     if figure.get_layout_engine() is not None:
         with paper_style():
             figure.draw_without_rendering()
-        figure.set_layout_engine("none")
+            figure.set_layout_engine(None)  # "none" leaves a place holder, for which every format would be drawn twice more
         _round_places(figure)
 
 
