@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from longbanana_nb.runs import Run
     from longbanana_nb.scoring import Scores
 
-Fingerprint = tuple[tuple[str, int, int], ...]
+Fingerprint = tuple[tuple[str, int, int, int], ...]
 PLAN = ("run.json", "cases.jsonl", "checks.jsonl")
 
 
@@ -45,9 +45,12 @@ def measure(run: Run) -> Measured:
 
 
 def _fingerprint(folder: Path) -> Fingerprint:
-    """Place, time of change and size of every file that grid, scores and facts are read from."""
+    """Place, size and times of every file that grid, scores and facts are read from.
+
+    The time of the last change of status is among them; nobody can set it back, so a change at the old size and time shows.
+    """
     return tuple(
-        (str(path), stat.st_mtime_ns, stat.st_size)
+        (str(path), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size)
         for path in _sources(folder)
         if (stat := path.stat() if path.is_file() else None)
     )
@@ -57,3 +60,4 @@ def _sources(folder: Path) -> Iterator[Path]:
     yield from (folder / name for name in PLAN)
     yield from sorted((folder / "judgments").glob("*/*/*.jsonl"))
     yield from sorted((folder / "candidates").glob("*/*/*/record.json"))
+    yield from sorted((folder / "candidates").glob("*/*/*/image.*"))

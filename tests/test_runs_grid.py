@@ -1,13 +1,15 @@
 """The verdict grid holds every answer that should exist, with its state."""
 
 import json
+import os
 
 import msgspec
 import pytest
 from runs_fixtures import CASE_IDS, CHECK_IDS, answer, judge, make_release, make_run, save_image, save_outcome, system
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.runs import leftovers, open_run, verdict_grid
+from longbanana_nb.measured import measure
+from longbanana_nb.runs import leftovers, open_run, verdict_grid, verify_run
 
 
 @pytest.fixture
@@ -143,12 +145,29 @@ def test_a_verdict_that_is_no_verdict_is_an_error_and_never_a_number(run, change
         verdict_grid(run)
 
 
-def test_reading_verdicts_skips_what_a_grid_does_not_need(run):
+@pytest.mark.parametrize("change", [{"rationale": 7}, {"labell": 2}, {"evidence": [{"n": 1, "tool": "ocr", "boxes": []}]}])
+def test_a_line_that_verify_refuses_is_not_scored_either(run, change):
     red = save_image(run, "sys-a", "007")
     journal = run.judgments("tools", "sys-a", "007")
     journal.append_many([answer(run, "007", "001", 2, red)])
-    line = {**json.loads(journal.path.read_bytes()), "rationale": 7}
+    line = {**json.loads(journal.path.read_bytes()), **change}
     journal.path.write_text(json.dumps(line) + "\n")
-    assert [verdict.label for verdict in journal.verdicts()] == [2]
-    with pytest.raises(DataError, match="rationale"):
-        journal.read()
+    assert [fault.code for fault in verify_run(run)] == ["judgment"]
+    with pytest.raises(DataError, match="line 1"):
+        verdict_grid(run)
+
+
+def test_an_image_changed_by_hand_makes_its_answers_stale_and_measures_anew(run):
+    red = save_image(run, "sys-a", "007", "red")
+    run.judgments("tools", "sys-a", "007").append_many([answer(run, "007", "001", 2, red)])
+    image = run.candidate("sys-a", "007").image
+    before, content = image.stat(), image.read_bytes()
+    assert measure(run).grid.state.value_counts()["valid"] == 1
+    image.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    os.utime(image, ns=(before.st_atime_ns, before.st_mtime_ns))  # size and time as they were
+    assert measure(run).grid.state.value_counts().get("valid", 0) == 0
+    assert [row_of(run, "007", check).state for check in CHECK_IDS] == ["stale", "not_asked", "not_asked"]
+    image.write_bytes(content)
+    assert row_of(run, "007", "001").state == "valid"
+    image.unlink()
+    assert row_of(run, "007", "001").state == "no_candidate"

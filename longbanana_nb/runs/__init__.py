@@ -6,7 +6,7 @@ from longbanana_nb.runs.identity import judge_sha256, judgment_key, system_sha25
 from longbanana_nb.runs.interrupts import Stop, graceful_stop
 from longbanana_nb.runs.journal import Journal
 from longbanana_nb.runs.judge_spec import JudgeSpec, parse_judge
-from longbanana_nb.runs.judgments import INVALID_REASONS, Evidence, EvidenceImage, ImageSent, Judgment, JudgmentJournal, Verdict
+from longbanana_nb.runs.judgments import INVALID_REASONS, Evidence, EvidenceImage, ImageSent, Judgment, JudgmentJournal
 from longbanana_nb.runs.keyscan import find_keys, key_faults, looks_like_key, redact
 from longbanana_nb.runs.ledger import Budget, Ledger, Spent, spent_in
 from longbanana_nb.runs.merge import merge_runs
@@ -83,7 +83,6 @@ __all__ = [
     "Stop",
     "SystemSpec",
     "Tokens",
-    "Verdict",
     "WorkflowFacts",
     "adopt_answer",
     "adopt_candidate",

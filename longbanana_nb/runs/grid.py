@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from longbanana_nb.files import sha256_file
 from longbanana_nb.names import case_of_folder
-from longbanana_nb.runs.judgments import Verdict
+from longbanana_nb.runs.judgments import Judgment
 from longbanana_nb.runs.plan import PlannedCheck
 from longbanana_nb.runs.records import Record
 from longbanana_nb.runs.run import Run
@@ -24,6 +25,14 @@ _TYPES = {"sample": "int64", "judge_sample": "int64", "label": "Int64", "simulat
 
 
 @dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A finished candidate, and the hash its image has now (None: its outcome is no image)."""
+
+    record: Record
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Block:
     """One judge on one system and case: what is asked, and what the current hashes are."""
 
@@ -33,7 +42,7 @@ class _Block:
     answers_probes: bool
     system: str
     case_id: str
-    records: tuple[Record | None, ...]  # by sample
+    candidates: tuple[_Candidate | None, ...]  # by sample
     simulated: bool
 
 
@@ -46,8 +55,9 @@ def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequ
     Returns:
         One row per (judge, system, case_id, sample, judge_sample, check_id). Ids and words have pandas' text type, missing
         ones are NaN. `label` is Int64: 0, 1 or 2 where `state` is "valid", <NA> elsewhere. States: `valid`; `invalid` (the
-        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text, probe or judge hash);
-        `no_candidate` (`outcome` says what there is instead, missing where nothing was made). `simulated` is true where the
+        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text, probe or judge hash; images are
+        hashed anew, so one changed by hand counts); `no_candidate` (`outcome` says what there is instead, missing where nothing
+        was made or the image is gone). `simulated` is true where the
         system, its candidate or the judge is. Of several answers the newest valid one with the current hashes counts, else
         the newest invalid one. Answers outside the plan are not in it; see `leftovers`.
 
@@ -59,7 +69,7 @@ def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequ
     checks = _checks_by_case(run)
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for block in _blocks(run, list(checks), judges, systems):
-        verdicts = run.judgments(block.judge, block.system, block.case_id).verdicts()
+        verdicts = run.judgments(block.judge, block.system, block.case_id).read()
         for row in _rows(run.meta.release.revision, block, checks[block.case_id], verdicts):
             for name, value in zip(COLUMNS, row, strict=True):
                 columns[name].append(value)
@@ -76,17 +86,17 @@ def _checks_by_case(run: Run) -> dict[str, list[PlannedCheck]]:
 def _blocks(run: Run, case_ids: list[str], judges: Sequence[str] | None, systems: Sequence[str] | None) -> Iterator[_Block]:
     samples = {system: run.systems[system].system().samples for system in (run.systems if systems is None else systems)}
     candidates = {
-        (system, case_id): tuple(current_record(run, system, case_id, sample) for sample in range(samples[system]))
+        (system, case_id): tuple(_as_it_is_now(run, system, case_id, sample) for sample in range(samples[system]))
         for system in samples
         for case_id in case_ids
     }
     for judge in run.judges if judges is None else judges:
         entry = run.judges[judge]
         profile = entry.judge()
-        for (system, case_id), records in candidates.items():
+        for (system, case_id), made in candidates.items():
             simulated = entry.simulated or run.systems[system].simulated
             asked = (profile.samples, not profile.asks_model)
-            yield _Block(judge, entry.sha256, *asked, system, case_id, records, simulated)
+            yield _Block(judge, entry.sha256, *asked, system, case_id, made, simulated)
 
 
 def current_record(run: Run, system: str, case_id: str, sample: int) -> Record | None:
@@ -95,14 +105,25 @@ def current_record(run: Run, system: str, case_id: str, sample: int) -> Record |
     return record if record is not None and record.system_sha256 == run.systems[system].sha256 else None
 
 
-def _rows(revision: str, block: _Block, checks: list[PlannedCheck], verdicts: list[Verdict]) -> Iterator[tuple[Any, ...]]:
-    answers: dict[tuple[int, int, str], list[Verdict]] = {}
+def _as_it_is_now(run: Run, system: str, case_id: str, sample: int) -> _Candidate | None:
+    """The finished candidate, its image hashed anew: one changed by hand is another image, and one that is gone is none."""
+    record = current_record(run, system, case_id, sample)
+    if record is None or record.image is None:
+        return _Candidate(record, None) if record is not None else None
+    try:
+        return _Candidate(record, sha256_file(run.candidate(system, case_id, sample).folder / record.image.file))
+    except FileNotFoundError:
+        return None
+
+
+def _rows(revision: str, block: _Block, checks: list[PlannedCheck], verdicts: list[Judgment]) -> Iterator[tuple[Any, ...]]:
+    answers: dict[tuple[int, int, str], list[Judgment]] = {}
     for verdict in verdicts:
         answers.setdefault(verdict.unit, []).append(verdict)
-    for sample, record in enumerate(block.records):
-        sha256 = record.image.sha256 if record is not None and record.image is not None else None
-        outcome = record.outcome if record is not None else None
-        simulated = block.simulated or (record is not None and record.simulated)
+    for sample, made in enumerate(block.candidates):
+        sha256 = made.sha256 if made is not None else None
+        outcome = made.record.outcome if made is not None else None
+        simulated = block.simulated or (made is not None and made.record.simulated)
         for judge_sample in range(block.judge_samples):
             for check in checks:
                 given = answers.get((sample, judge_sample, check.check_id), ())
@@ -118,7 +139,7 @@ def _rows(revision: str, block: _Block, checks: list[PlannedCheck], verdicts: li
 
 
 def _state(
-    given: Sequence[Verdict], judge_sha256: str, candidate_sha256: str | None, check_sha256: str, key: str | None
+    given: Sequence[Judgment], judge_sha256: str, candidate_sha256: str | None, check_sha256: str, key: str | None
 ) -> tuple[str, int | None, str | None]:
     """State, label and invalid reason of one unit, from its answers in the order they were given.
 
@@ -162,11 +183,11 @@ def leftovers(run: Run) -> list[str]:
             continue
         judge_samples = run.judges[judge].judge().samples
         planned_units = (range(samples[system]), range(judge_samples), checks[case_id])
-        stray = Counter(v.check_id for v in run.judgments(judge, system, case_id).verdicts() if not _is_planned(v, planned_units))
+        stray = Counter(v.check_id for v in run.judgments(judge, system, case_id).read() if not _is_planned(v, planned_units))
         found += [f"{where}: {n} answers to {check_id!r} that are not planned" for check_id, n in sorted(stray.items())]
     torn = sorted(path.relative_to(run.path).as_posix() for path in run.path.rglob("*.torn"))
     return found + [f"{where}: a line cut short by a kill, set aside; it never counted" for where in torn]
 
 
-def _is_planned(verdict: Verdict, planned: tuple[range, range, set[str]]) -> bool:
+def _is_planned(verdict: Judgment, planned: tuple[range, range, set[str]]) -> bool:
     return all(part in known for part, known in zip(verdict.unit, planned, strict=True))

@@ -1,10 +1,10 @@
-"""Judgments: one line an answer, its journal, and a fast reader of what the verdict grid needs."""
+"""Judgments: one line an answer, and the journal of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -14,7 +14,6 @@ from longbanana_nb.runs.judge_spec import InvalidReason
 
 Label = Literal[0, 1, 2]
 INVALID_REASONS: tuple[str, ...] = get_args(InvalidReason)
-Line = TypeVar("Line", bound=msgspec.Struct)
 
 
 class EvidenceImage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,25 +73,8 @@ class Judgment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     at: str = ""
 
     def __post_init__(self) -> None:
-        _require_one_answer(self.label, self.invalid)
-
-
-class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """Of a judgment only what a grid needs; the other fields of the line are skipped, not decoded."""
-
-    key: str
-    judge_sha256: str
-    sample: int
-    judge_sample: int
-    check_id: str
-    check_sha256: str
-    candidate_sha256: str
-    label: Label | None
-    invalid: InvalidReason | None
-    simulated: bool
-
-    def __post_init__(self) -> None:
-        _require_one_answer(self.label, self.invalid)
+        if (self.label is None) == (self.invalid is None):
+            raise ValueError(f"label {self.label!r} with invalid {self.invalid!r}; exactly one of them is null")
 
     @property
     def unit(self) -> tuple[int, int, str]:
@@ -112,18 +94,12 @@ class JudgmentJournal:
         self._journal.append_many([encode_judgment(judgment) for judgment in judgments])
 
     def read(self) -> list[Judgment]:
-        """All answers, whole; DataError names a line that cannot be read."""
-        return decode_lines(Judgment, self._journal.read(), self.path)
-
-    def verdicts(self) -> list[Verdict]:
-        """All answers, of each only what a grid needs."""
-        return decode_lines(Verdict, self._journal.read(), self.path)
+        """All answers, whole; DataError names every line that cannot be read, for a field unknown or of another type too."""
+        return _decoded_lines(self._journal.read(), self.path)
 
 
 _encoder = msgspec.json.Encoder()
-_decoders: dict[type[msgspec.Struct], msgspec.json.Decoder[Any]] = {
-    shape: msgspec.json.Decoder(shape) for shape in (Judgment, Verdict)
-}
+_decoder = msgspec.json.Decoder(Judgment)
 
 
 def encode_judgment(judgment: Judgment) -> bytes:
@@ -131,32 +107,21 @@ def encode_judgment(judgment: Judgment) -> bytes:
     return _encoder.encode(judgment)
 
 
-def decode_lines(shape: type[Line], block: bytes, path: Path) -> list[Line]:
-    """Decode a block of whole lines.
-
-    Raises:
-        DataError: naming every line of `path` that cannot be read.
-    """
-    decoder = _decoders[shape]
+def _decoded_lines(block: bytes, path: Path) -> list[Judgment]:
     try:
-        return decoder.decode_lines(block)
+        return _decoder.decode_lines(block)
     except (msgspec.DecodeError, ValueError):
-        raise DataError("A journal of judgments cannot be read.", _broken_lines(decoder, block, path)) from None
+        raise DataError("A journal of judgments cannot be read.", _broken_lines(block, path)) from None
 
 
-def _broken_lines(decoder: msgspec.json.Decoder[Any], block: bytes, path: Path) -> list[Fault]:
+def _broken_lines(block: bytes, path: Path) -> list[Fault]:
     faults = []
     for number, line in enumerate(block.split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            decoder.decode(line)
+            _decoder.decode(line)
         except (msgspec.DecodeError, ValueError) as error:
             fix = "The file was changed or damaged: restore it, or remove the line; it is then asked again."
             faults.append(Fault(f"{path} line {number}", "judgment", str(error), "a judgment", fix))
     return faults
-
-
-def _require_one_answer(label: int | None, invalid: str | None) -> None:
-    if (label is None) == (invalid is None):
-        raise ValueError(f"label {label!r} with invalid {invalid!r}; exactly one of them is null")
