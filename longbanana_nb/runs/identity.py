@@ -10,7 +10,7 @@ from longbanana_nb.runs.judge_spec import JudgeSpec
 from longbanana_nb.runs.system_spec import SystemSpec
 
 UNHASHED_OF_SYSTEM = frozenset({"name", "samples"})
-UNHASHED_OF_JUDGE = frozenset({"name", "samples", "reask"})
+UNHASHED_OF_JUDGE = frozenset({"name", "samples", "reask", "sending"})
 
 
 def system_sha256(spec: SystemSpec, versions: Mapping[str, str]) -> str:
@@ -24,7 +24,7 @@ def system_sha256(spec: SystemSpec, versions: Mapping[str, str]) -> str:
 
 
 def judge_sha256(spec: JudgeSpec, versions: Mapping[str, str]) -> str:
-    """Hash a judge profile without `name`, `samples` and `reask`; `versions` holds prompt text hashes and tool versions."""
+    """Hash a judge profile but for `name`, `samples`, `reask`, `sending`; `versions` holds prompt hashes and tool versions."""
     return _sha256(resolved_judge(spec), versions)
 
 

@@ -43,8 +43,26 @@ class Agentic(StrictShape):
     tools: Texts = ()
 
 
+class Sending(StrictShape):
+    """How requests travel: it changes what they cost and how long they take, never what they say, so it is not hashed.
+
+    `cache` asks the provider to keep what requests share, for five minutes or an hour; `images` are laid down with the provider
+    once and named by handle, or sent within each request; `batch` hands requests in together, to be answered within a day.
+    """
+
+    cache: Literal["off", "5m", "1h"] = "off"
+    images: Literal["inline", "uploaded"] = "inline"
+    batch: bool = False
+
+    @field_validator("cache", mode="before")
+    @classmethod
+    def _unquoted_off(cls, value: Any) -> Any:
+        """YAML reads an unquoted `off` as false; here it can mean nothing else."""
+        return "off" if value is False else value
+
+
 class JudgeSpec(StrictShape):
-    """One judge. `model`, `packet` and `agentic` are null for `tools` and `truth`, which ask no model."""
+    """One judge. `model`, `packet`, `agentic` and `sending` are null for `tools` and `truth`, which ask no model."""
 
     name: str
     protocol: Literal["direct", "agentic", "tools", "truth"]
@@ -52,14 +70,15 @@ class JudgeSpec(StrictShape):
     packet: Packet | None = None
     checks_per_call: Count = 1
     agentic: Agentic | None = None
+    sending: Sending | None = None
     reask: dict[InvalidReason, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     samples: Count = 1
 
     @model_validator(mode="before")
     @classmethod
-    def _resolve_packet(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("protocol") in MODEL_PROTOCOLS and value.get("packet") is None:
-            return {**value, "packet": {}}
+    def _resolve_parts(cls, value: Any) -> Any:
+        if isinstance(value, dict) and value.get("protocol") in MODEL_PROTOCOLS:
+            return {**value, **{part: {} for part in ("packet", "sending") if value.get(part) is None}}
         return value
 
     @field_validator("name")
@@ -74,11 +93,13 @@ class JudgeSpec(StrictShape):
             found.append((f"A {self.protocol} judge without a model", "Add model."))
         found += [
             (f"A {self.protocol} judge with {field}, which it does not use", f"Remove {field}.")
-            for field in ("model", "packet")
+            for field in ("model", "packet", "sending")
             if not self.asks_model and getattr(self, field) is not None
         ]
         if self.agentic is not None and self.protocol != "agentic":
             found.append((f"A {self.protocol} judge with agentic settings", "Remove agentic."))
+        if self.protocol == "agentic" and self.sending is not None and self.sending.batch:
+            found.append(("An agentic judge in batches: each turn waits for the one before", "Set sending.batch to false."))
         if not self.asks_model and self.checks_per_call != 1:
             found.append((f"A {self.protocol} judge with checks_per_call", "Remove it."))
         inconsistent(found)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -14,6 +15,7 @@ from longbanana_nb.release import parse_probe
 from longbanana_nb.release.probes import reference_ids
 from longbanana_nb.runs.disk import saving
 from longbanana_nb.runs.identity import judgment_key
+from longbanana_nb.runs.judge_spec import JudgeSpec
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case, Check, Evaluation, Reference
@@ -39,6 +41,12 @@ class PlannedCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     references: list[PlannedReference]
     background: PlannedReference | None = None
 
+    @property
+    def pictures(self) -> dict[str, str]:
+        """SHA-256 by id of every picture a check may bind, the background too."""
+        background = [self.background] if self.background is not None else []
+        return {one.id: one.sha256 for one in (*background, *self.references)}
+
 
 class PlannedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """A check of the plan; dimension, polarity and unit are null where nothing states them, `probe_sha256` where it has no probe.
@@ -60,9 +68,51 @@ class PlannedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     exemplars: dict[str, str]
 
     def probe_key(self, revision: str, candidate_sha256: str, judge_sha256: str, judge_sample: int) -> str:
-        """The key of an answer to this check's probe: a changed probe, or a changed exemplar, is another key."""
+        """The key of a probe judge's answer: a changed probe, or a changed exemplar, is another key."""
         asked = f"{self.check_sha256}+{self.probe_sha256}"
         return judgment_key(revision, asked, candidate_sha256, list(self.exemplars.values()), judge_sha256, judge_sample)
+
+    def model_key(
+        self,
+        revision: str,
+        candidate_sha256: str,
+        judge_sha256: str,
+        judge_sample: int,
+        pictures: Mapping[str, str],
+        dimension: str,
+    ) -> str:
+        """The key of a model judge's answer: changed bytes of a bound picture, or another order of them, are another key.
+
+        Args:
+            pictures: SHA-256 of the case's pictures by id; see `PlannedCase.pictures`.
+            dimension: the check's, where it decides which critic is asked; else "".
+        """
+        bound = [pictures.get(name, "") for name in self.reference_ids]
+        asked = f"{self.check_sha256}+{dimension}" if dimension else self.check_sha256
+        return judgment_key(revision, asked, candidate_sha256, bound, judge_sha256, judge_sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one judge's answers to one case: the same for whoever asks and for whoever lays a grid."""
+
+    revision: str
+    judge_sha256: str
+    asks_model: bool
+    has_critics: bool
+    pictures: Mapping[str, str]
+
+    @classmethod
+    def of(cls, profile: JudgeSpec, judge_sha256: str, revision: str, case: PlannedCase) -> Keys:
+        """The keys of a judge on a planned case."""
+        return cls(revision, judge_sha256, profile.asks_model, profile.protocol == "agentic", case.pictures)
+
+    def key(self, check: PlannedCheck, candidate_sha256: str, judge_sample: int) -> str:
+        """The key that a current answer to this check carries."""
+        if not self.asks_model:
+            return check.probe_key(self.revision, candidate_sha256, self.judge_sha256, judge_sample)
+        dimension = (check.dimension or "none") if self.has_critics else ""
+        return check.model_key(self.revision, candidate_sha256, self.judge_sha256, judge_sample, self.pictures, dimension)
 
 
 def plan_case(n: int, case: Case) -> PlannedCase:
