@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 from urllib.parse import quote
 
 from longbanana_nb.errors import DataError
@@ -19,6 +19,7 @@ from longbanana_nb.release.taxonomy import DIMENSIONS, POLARITIES
 
 OPTIONS_SCHEMA = "lb.options.v1"
 Source = Literal["units", "derived", "reviewed"]
+SOURCES: tuple[Source, ...] = get_args(Source)
 
 
 def overlay_folder(name: str, revision: str) -> Path:
@@ -37,11 +38,7 @@ def read_units(data: bytes, path: str, known: set[CheckKey] | None, source: Sour
         unit = text_of(record, "unit", place, findings)
         dimension = _one_of(record, "dimension", DIMENSIONS, place, findings)
         polarity = _one_of(record, "polarity", POLARITIES, place, findings)
-        own = (
-            source
-            if record.get("source") is None
-            else _one_of(record, "source", ("units", "derived", "reviewed"), place, findings)
-        )
+        own = source if record.get("source") is None else _one_of(record, "source", SOURCES, place, findings)
         if unit and dimension and polarity and own:
             units[key] = Unit(*key, unit, dimension, cast("Literal['positive', 'negative']", polarity), cast("Source", own))
     return units
@@ -49,10 +46,16 @@ def read_units(data: bytes, path: str, known: set[CheckKey] | None, source: Sour
 
 def read_probes(
     data: bytes, path: str, known: set[CheckKey] | None, cases: Mapping[str, Case], findings: Findings
-) -> dict[CheckKey, dict[str, Any]]:
-    """Probes by (case_id, check_id), as written; each was parsed, and the references it looks at exist in its case."""
+) -> tuple[dict[CheckKey, dict[str, Any]], frozenset[CheckKey]]:
+    """Probes by (case_id, check_id), as written, and the keys of those that say that they were derived and not reviewed.
+
+    Each was parsed, and the references it looks at exist in its case.
+    """
     probes: dict[CheckKey, dict[str, Any]] = {}
-    for place, key, record in _lines(data, path, known, ("schema", "case_id", "check_id", "probe"), findings):
+    derived = set()
+    for place, key, record in _lines(data, path, known, ("schema", "case_id", "check_id", "probe", "source"), findings):
+        if record.get("source") is not None and _one_of(record, "source", SOURCES, place, findings) == "derived":
+            derived.add(key)
         try:
             probe = parse_probe(record.get("probe"), place.where)
         except DataError as error:
@@ -65,7 +68,7 @@ def read_probes(
             fix = "Correct the exemplar's reference_id."
             findings.fault(place, "unknown_reference", f"exemplar {shown(unknown)}", "a reference of the case", fix)
         probes[key] = record["probe"]
-    return probes
+    return probes, frozenset(derived & set(probes))
 
 
 def read_option_words(data: bytes, path: str, findings: Findings) -> Callable[[str, str], Words]:

@@ -108,6 +108,7 @@ class Evaluation:
     probes: dict[CheckKey, dict[str, Any]]
     hashes: dict[str, str] = field(default_factory=dict)
     warnings: tuple[Fault, ...] = ()
+    derived_probes: frozenset[CheckKey] = frozenset()  # probes that say they were derived and that nobody reviewed
 
     def probe_sha256(self, case_id: str, check_id: str) -> str | None:
         """Hash of a check's probe and of the grammar's version; None if it has no probe."""

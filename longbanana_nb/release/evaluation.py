@@ -10,7 +10,7 @@ from typing import Any
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.release.annotations import Source, overlay_folder, read_option_words, read_probes, read_units
 from longbanana_nb.release.checks import read_checks
-from longbanana_nb.release.contract import Case, Check, CheckKey, Evaluation, Release
+from longbanana_nb.release.contract import Case, Check, CheckKey, Evaluation, Release, Unit
 from longbanana_nb.release.findings import Findings, Place, shown
 from longbanana_nb.release.manifest import Manifest
 from longbanana_nb.release.public import check_counts, check_declared, check_hashes, find_file
@@ -64,13 +64,15 @@ def read_evaluation(
         known = keys if room.records else None  # without checks nothing can be said of check ids
         _check_records(manifest, "checks", room.records, findings)
         check_counts(manifest, {"checks": room.records}, findings)
-    units, probes = {}, {}
+    units: dict[CheckKey, Unit] = {}
+    probes: dict[CheckKey, dict[str, Any]] = {}
+    derived: frozenset[CheckKey] = frozenset()
     if found := _either(manifest, tree, "check_units", overlay, hashes, findings):
         data, path, source = found
         units = read_units(data, path, known, source, findings)
     if found := _either(manifest, tree, "probes", overlay, hashes, findings):
         data, path, _ = found
-        probes = read_probes(data, path, known, cases, findings)
+        probes, derived = read_probes(data, path, known, cases, findings)
     for name, annotated in (("check_units", units), ("probes", probes)):
         if known and annotated and len(annotated) < len(known):
             short = f"{name} for {len(annotated)} of {len(known)} checks"
@@ -81,7 +83,7 @@ def read_evaluation(
     for case_id in (case_id for case_id, listed in by_case.items() if not listed):
         findings.warn(Place("checks", case_id), "no_checks", "a case without a check", "at least one", "It cannot be scored.")
     ordered = {case_id: tuple(listed) for case_id, listed in by_case.items()}
-    room.evaluation = Evaluation(ordered, units, probes, hashes, tuple(findings.warnings[first:]))
+    room.evaluation = Evaluation(ordered, units, probes, hashes, tuple(findings.warnings[first:]), derived)
     return room
 
 
