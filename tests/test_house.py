@@ -58,7 +58,7 @@ def test_every_module_and_package_has_its_place_in_the_architecture():
     assert named["root"] == ROOT
     assert named["root"] | named["top"] == modules
     assert packages == set(MAY_IMPORT)
-    assert {file.parent.name for file in PACKAGE.glob("*/__init__.py")} == packages - {"providers"}  # none yet, as the table says
+    assert {file.parent.name for file in PACKAGE.glob("*/__init__.py")} == packages
 
 
 def test_root_modules_import_only_each_other():
