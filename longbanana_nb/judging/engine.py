@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,45 +12,25 @@ from longbanana_nb.files import utc_now
 from longbanana_nb.judging.answers import Answer
 from longbanana_nb.judging.protocols import CandidateAnswers, CandidateJob, CaseJob, PictureFile, Protocol, Question, judge_case
 from longbanana_nb.judging.summary import Summary
+from longbanana_nb.judging.units import OpenCandidate, Opening, Unit, asked_cases
 from longbanana_nb.runs import (
     Failure,
     ImageSent,
     JudgeSpec,
     Judgment,
-    adopt_answer,
-    current_record,
     each,
     graceful_stop,
     judge_sha256,
     reusable_answers,
     usual_workers,
 )
-from longbanana_nb.runs.judge_spec import TRANSIENT
-from longbanana_nb.runs.plan import PlannedCheck, plan_checks
+from longbanana_nb.runs.plan import PlannedCase, PlannedCheck
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Evaluation, Release
-    from longbanana_nb.runs import Record, Run
+    from longbanana_nb.runs import Run
 
 CANDIDATES_A_JOB = 8
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One check of a case as it is asked: its row of the plan, the question, and the references looked at."""
-
-    check: PlannedCheck
-    question: Question
-    references: tuple[PictureFile, ...]
-
-
-@dataclass(slots=True)
-class _Open:
-    """One candidate with what is open on it, by judge sample: (judge sample, check, key, attempt)."""
-
-    record: Record
-    picture: PictureFile
-    units: list[tuple[int, _Asked, str, int]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -63,8 +43,7 @@ class _Bench:
     profile: JudgeSpec
     protocol: Protocol
     sha256: str
-    summary: Summary
-    reusable: Mapping[str, Judgment]
+    opening: Opening
     graphs: Mapping[str, Mapping[str, Any]]
 
 
@@ -76,17 +55,19 @@ def judge_run(
     protocols: Mapping[str, Protocol],
     workers: int | None = None,
     reuse: Iterable[str | Path] = (),
+    retry: Collection[str] = (),
 ) -> Summary:
     """Answer, with one judge, every planned check of every candidate that has no current valid answer.
 
     An answer is current if its key is: release revision, text and probe of the check, bytes of candidate and references, judge
     hash and judge sample. Invalid answers are asked again only for transient reasons, as often as the profile's `reask` says;
-    others when the judge, the check or its probe changes. Answers are on disk before they count.
+    others when the judge, the check or its probe changes, or when asked for. Answers are on disk before they count.
 
     Args:
         protocols: the protocols there are, by name.
         workers: processes; None takes one a processor, at least two.
         reuse: other runs whose valid answers are taken by key.
+        retry: reasons of invalid answers that are asked again whatever `reask` says.
 
     Raises:
         CallError: where the profile's protocol is not there.
@@ -103,14 +84,16 @@ def judge_run(
     summary = Summary(profile.name)
     with run.owner():
         run.add_judge(profile, sha256, versions=versions, simulated=protocol.needs_scene)
-        bench = _Bench(run, release, release.evaluation(), profile, protocol, sha256, summary, reusable_answers(reuse), graphs)
+        opening = Opening(run, profile, sha256, reusable_answers(reuse), summary, retry)
+        bench = _Bench(run, release, release.evaluation(), profile, protocol, sha256, opening, graphs)
         _work(bench, workers or usual_workers())
     return summary
 
 
 def _work(bench: _Bench, workers: int) -> None:
-    summary = bench.summary
-    planned = [(job, opened) for case in bench.run.cases() for job, opened in _jobs(bench, case.case_id)]
+    summary = bench.opening.summary
+    cases = asked_cases(bench.run, bench.release, bench.evaluation)
+    planned = [(job, opened) for case, checks in cases for job, opened in _jobs(bench, case, checks)]
     by_job = {id(job): opened for job, opened in planned}
     failures = summary.failures
     with graceful_stop() as stop:
@@ -121,160 +104,80 @@ def _work(bench: _Bench, workers: int) -> None:
                 continue
             for opened, given in zip(by_job[id(job)], result, strict=True):
                 _keep(bench, job, opened, given)
-        answered = summary.valid + sum(summary.invalid.values())
-        stop.require_complete(answered, summary.expected - summary.no_candidate, "answers")
+        stop.require_complete(summary.answered, summary.expected - summary.no_candidate, "answers")
     if failures:
         raise Incomplete("\n".join([summary.text(), "Some candidates could not be judged; the other answers are kept."]))
 
 
-def _keep(bench: _Bench, job: CaseJob, opened: _Open, given: CandidateAnswers) -> None:
+def _keep(bench: _Bench, job: CaseJob, opened: OpenCandidate, given: CandidateAnswers) -> None:
     """Append a candidate's answers; they are on disk when this returns."""
-    record = opened.record
+    record, summary = opened.record, bench.opening.summary
     if given.failure is not None:
-        bench.summary.failures.append(f"system {record.system!r}, case {record.case_id!r}: {given.failure}")
+        summary.failures.append(f"system {record.system!r}, case {record.case_id!r}: {given.failure}")
         return
-    by_check = {question.check_id: one for question, one in zip(_questions(opened), given.answers, strict=True)}
-    judgments = [_judgment(bench, opened, unit, by_check[unit[1].check.check_id]) for unit in opened.units]
+    by_check = {question.check_id: one for question, one in zip(_questions(bench, opened), given.answers, strict=True)}
+    judgments = [_judgment(bench, opened, unit, by_check[unit.check.check_id]) for unit in opened.units]
     bench.run.judgments(bench.profile.name, record.system, job.case_id).append_many(judgments)
-    bench.summary.asked += len(judgments)
+    summary.asked += len(judgments)
     for judgment in judgments:
-        _count(bench.summary, judgment)
+        summary.count(judgment)
 
 
-def _count(summary: Summary, judgment: Judgment) -> None:
-    if judgment.label is not None:
-        summary.valid += 1
-    else:
-        summary.invalid[str(judgment.invalid)] += 1
-
-
-def _jobs(bench: _Bench, case_id: str) -> Iterator[tuple[CaseJob, list[_Open]]]:
+def _jobs(bench: _Bench, planned: PlannedCase, checks: Sequence[PlannedCheck]) -> Iterator[tuple[CaseJob, list[OpenCandidate]]]:
     """The jobs of one case, in parts of a few candidates, so that the case is prepared as seldom as possible."""
-    asked = _asked(bench, case_id)
-    opened = [one for one in _open_candidates(bench, case_id, asked) if one.units]
-    case = bench.release.cases[case_id]
+    opened = list(bench.opening.candidates(planned, checks))
+    case = bench.release.cases[planned.case_id]
     references = tuple(PictureFile(one.id, one.file, one.sha256) for one in case.inputs)
-    probes = tuple(one.question.probe for one in asked if one.question.probe is not None)
+    probes = tuple(probe for check in checks if (probe := _probe(bench, check)) is not None)
     for start in range(0, len(opened), CANDIDATES_A_JOB):
         part = opened[start : start + CANDIDATES_A_JOB]
         candidates = tuple(
-            CandidateJob((one.record.system, one.record.sample), one.picture, tuple(_questions(one)), _scene(bench, one))
+            CandidateJob((one.record.system, one.record.sample), one.picture, tuple(_questions(bench, one)), _scene(bench, one))
             for one in part
         )
-        yield CaseJob(bench.protocol, case_id, references, candidates, bench.graphs.get(case_id), probes), part
+        yield CaseJob(bench.protocol, case.case_id, references, candidates, bench.graphs.get(case.case_id), probes), part
 
 
-def _questions(opened: _Open) -> list[Question]:
+def _probe(bench: _Bench, check: PlannedCheck) -> Mapping[str, Any] | None:
+    return bench.evaluation.probes.get((check.case_id, check.check_id))
+
+
+def _questions(bench: _Bench, opened: OpenCandidate) -> list[Question]:
     """Each open check once, whatever its judge samples: these judges give one answer to one question."""
-    return list({unit[1].check.check_id: unit[1].question for unit in opened.units}.values())
+    checks = {unit.check.check_id: unit.check for unit in opened.units}
+    return [Question(check.check_id, _probe(bench, check)) for check in checks.values()]
 
 
-def _scene(bench: _Bench, opened: _Open) -> Path | None:
+def _scene(bench: _Bench, opened: OpenCandidate) -> Path | None:
     if not bench.protocol.needs_scene:
         return None
     file = bench.run.scene_file(opened.picture.sha256)
     return file if file.is_file() else None
 
 
-def _asked(bench: _Bench, case_id: str) -> list[_Asked]:
-    case, evaluation = bench.release.cases[case_id], bench.evaluation
-    asked = []
-    for check in plan_checks(case, evaluation):
-        probe = evaluation.probes.get((case_id, check.check_id))
-        files = tuple(PictureFile(one.id, one.file, one.sha256) for name in check.exemplars if (one := case.reference(name)))
-        asked.append(_Asked(check, Question(check.check_id, probe), files))
-    return asked
-
-
-def _open_candidates(bench: _Bench, case_id: str, asked: Sequence[_Asked]) -> Iterator[_Open]:
-    for system, entry in bench.run.systems.items():
-        lines = bench.run.judgments(bench.profile.name, system, case_id).read()
-        for sample in range(entry.system().samples):
-            bench.summary.expected += len(asked) * bench.profile.samples
-            record = current_record(bench.run, system, case_id, sample)
-            if record is None or record.image is None:
-                bench.summary.no_candidate += len(asked) * bench.profile.samples
-                continue
-            file = bench.run.candidate(system, case_id, sample).folder / record.image.file
-            opened = _Open(record, PictureFile("candidate", file, record.image.sha256))
-            _sort_units(bench, opened, asked, [line for line in lines if line.sample == sample])
-            yield opened
-
-
-def _sort_units(bench: _Bench, opened: _Open, asked: Sequence[_Asked], lines: Sequence[Judgment]) -> None:
-    """Put each unit where it belongs: answered already, answered in another run, or open."""
-    earlier: dict[str, list[Judgment]] = {}
-    for line in lines:
-        earlier.setdefault(line.key, []).append(line)
-    adopted = []
-    for judge_sample in range(bench.profile.samples):
-        for one in asked:
-            key = one.check.probe_key(bench.release.revision, opened.picture.sha256, bench.sha256, judge_sample)
-            before = earlier.get(key, [])
-            if (stands := _standing(before, bench.profile)) is not None:
-                bench.summary.found += 1
-                _count(bench.summary, stands)
-            elif (found := bench.reusable.get(key)) is not None:
-                adopted.append(_adopted(bench, found, opened, judge_sample, one.check.check_id))
-            else:
-                opened.units.append((judge_sample, one, key, len(before) + 1))
-    if adopted:
-        record = opened.record
-        bench.run.judgments(bench.profile.name, record.system, record.case_id).append_many(adopted)
-        bench.summary.reused += len(adopted)
-        for judgment in adopted:
-            _count(bench.summary, judgment)
-
-
-def _adopted(bench: _Bench, found: Judgment, opened: _Open, judge_sample: int, check_id: str) -> Judgment:
-    record = opened.record
-    return adopt_answer(
-        found,
-        judge=bench.profile.name,
-        system=record.system,
-        case_id=record.case_id,
-        sample=record.sample,
-        judge_sample=judge_sample,
-        check_id=check_id,
-    )
-
-
-def _standing(before: Sequence[Judgment], profile: JudgeSpec) -> Judgment | None:
-    """The answer that stands under a key: the newest valid one, else an invalid one that is not to be asked again."""
-    if valid := [line for line in before if line.label is not None]:
-        return valid[-1]
-    if not before:
-        return None
-    last = before[-1]
-    tries = sum(line.invalid == last.invalid for line in before)
-    again = last.invalid in TRANSIENT and tries <= profile.reask.get(last.invalid, 0)
-    return None if again else last
-
-
-def _judgment(bench: _Bench, opened: _Open, unit: tuple[int, _Asked, str, int], answer: Answer) -> Judgment:
-    judge_sample, asked, key, attempt = unit
-    record = opened.record
+def _judgment(bench: _Bench, opened: OpenCandidate, unit: Unit, answer: Answer) -> Judgment:
+    record, check = opened.record, unit.check
+    exemplars = {} if bench.protocol.needs_scene else check.exemplars
     looked = [ImageSent("candidate", opened.picture.id, opened.picture.sha256, opened.picture.sha256)]
-    if not bench.protocol.needs_scene:
-        looked += [ImageSent("reference", one.id, one.sha256, one.sha256) for one in asked.references]
+    looked += [ImageSent("reference", name, sha256, sha256) for name, sha256 in exemplars.items()]
     return Judgment(
-        key=key,
+        key=unit.key,
         judge=bench.profile.name,
         judge_sha256=bench.sha256,
         system=record.system,
         case_id=record.case_id,
         sample=record.sample,
-        judge_sample=judge_sample,
-        check_id=asked.check.check_id,
-        check_sha256=asked.check.check_sha256,
+        judge_sample=unit.judge_sample,
+        check_id=check.check_id,
+        check_sha256=check.check_sha256,
         candidate_sha256=opened.picture.sha256,
         label=answer.label,
         invalid=answer.invalid,
-        attempt=attempt,
+        attempt=unit.attempt,
         rationale=answer.rationale or None,
         evidence=answer.evidence,
         images=looked,
-        opened=[] if bench.protocol.needs_scene else [one.id for one in asked.references],
+        opened=list(exemplars),
         simulated=bench.protocol.needs_scene or record.simulated,
         at=utc_now(),
     )

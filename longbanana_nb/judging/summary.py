@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from longbanana_nb.runs import Judgment
 
 
 @dataclass(slots=True)
@@ -29,6 +32,18 @@ class Summary:
     def is_complete(self) -> bool:
         """Whether every check of every candidate with a picture has a valid answer."""
         return self.valid + self.no_candidate == self.expected
+
+    @property
+    def answered(self) -> int:
+        """How many answers stand, valid or not."""
+        return self.valid + sum(self.invalid.values())
+
+    def count(self, judgment: Judgment) -> None:
+        """Count an answer that stands."""
+        if judgment.label is not None:
+            self.valid += 1
+        else:
+            self.invalid[str(judgment.invalid)] += 1
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
