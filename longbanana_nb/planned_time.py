@@ -188,4 +188,4 @@ def _model(model: ModelSpec | None) -> Kind:
 
 def _estimated() -> str:
     paces = shipped_paces()
-    return f"estimated from a measurement of {paces.measured_on} on {paces.machine}"
+    return f"estimate of {paces.measured_on}, {paces.machine}"

@@ -96,8 +96,8 @@ class Plan:
         lines += [f"  {_system_line(part)}" for part in self.systems]
         lines.append("judges:")
         lines += [f"  {_judge_line(part)}" for part in self.judges]
-        lines.append(f"time: generate {_time(self.generate_time)}, judge {_time(self.judge_time)}, on this machine with")
-        lines.append(f"  {self.processes} processes, and {self.concurrency} candidates at once where calls are paid.")
+        lines += ["time on this machine:", f"  {_total('generate', self.generate_time)}; {_total('judge', self.judge_time)};"]
+        lines.append(f"  {self.processes} processes, and {self.concurrency} candidates at once where calls are paid")
         lines += [f"note: {note}" for note in self.notes]
         lines.append("Nothing was spent." if self.can_run else "Some of it cannot run as written; nothing was spent.")
         return "\n".join(lines)
@@ -122,6 +122,10 @@ def _judge_line(part: JudgePlan) -> str:
     time = _time(Time(part.time_s, part.time_basis))
     answers = f"{part.answers} answers, {part.answered} given; {part.calls} model calls"
     return f"{part.judge:<24} {answers}; {_dollars(part.cost_usd)}; {time}"
+
+
+def _total(verb: str, time: Time) -> str:
+    return f"{verb} {_time(time)}" if not time.seconds else f"{verb} {in_words(time.seconds)}"
 
 
 def _time(time: Time) -> str:

@@ -72,7 +72,7 @@ def test_the_shipped_measurement_is_called_an_estimate_of_its_day(tmp_path, rele
     blank = next(part for part in plan.systems if part.system == "blank")
     assert blank.time_s is not None
     assert blank.time_s > 0
-    assert blank.time_basis.startswith(f"estimated from a measurement of {shipped_paces().measured_on} on ")
+    assert blank.time_basis.startswith(f"estimate of {shipped_paces().measured_on}, ")
 
 
 def test_answers_are_timed_between_jobs_without_pauses(tmp_path):
@@ -98,7 +98,7 @@ def test_one_job_alone_has_no_pace_and_the_shipped_one_is_taken(tmp_path):
         image = save_image(run, "sys-a", "007")
         lines = [answer(run, "007", check_id, 2, image) for check_id in ("001", "NA", "c,3")]
         run.judgments("tools", "sys-a", "007").append_many(lines)
-    assert measured_in([run]).judging(judge(), 100, 2).basis.startswith("estimated from")
+    assert measured_in([run]).judging(judge(), 100, 2).basis.startswith("estimate of ")
     asks = judge("critic", protocol="direct", model={"provider": "anthropic", "id": "x"})
     assert measured_in([run]).judging(asks, 100, 2).seconds is None
 
