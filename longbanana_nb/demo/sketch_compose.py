@@ -213,13 +213,13 @@ def _let_in(commission: Commission, given: Sequence[Percept], drawing: Drawing, 
         sight = dice.source("distract", percept.sha256, "which").choice(others)
         if any(layer.origin == sight.origin for layer in drawing.layers):
             continue
-        box = _free_place(taken, _aspect(sight.seen.box))
+        box = free_place(taken, _aspect(sight.seen.box))
         wish = Wish("", sight.seen.kind)
         drawing.layers.append(_layer(wish, sight, box, drawing, dice))
         taken.append(box)
 
 
-def _free_place(taken: Sequence[Box], aspect: float) -> Box:
+def free_place(taken: Sequence[Box], aspect: float) -> Box:
     """A box of modest size where it covers least of what is taken."""
     wide, high = STRAY_SIDE * aspect**0.5, STRAY_SIDE / aspect**0.5
     others = np.array(taken or [(0.0, 0.0, 0.0, 0.0)])
