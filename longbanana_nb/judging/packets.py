@@ -1,0 +1,187 @@
+"""Evidence packets: the pictures a model is shown for some checks, in order, each labelled by role and id and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from longbanana_nb.judging import transcodes
+from longbanana_nb.judging.looks import Box
+from longbanana_nb.judging.model_protocols import ModelJob, Unaskable
+from longbanana_nb.judging.protocols import PictureFile
+from longbanana_nb.judging.quoting import as_data, quoted
+from longbanana_nb.providers.contracts import Picture, Text
+from longbanana_nb.runs import ImageSent
+
+if TYPE_CHECKING:
+    from longbanana_nb.providers.catalogue import Model
+    from longbanana_nb.release import Check
+
+VERSION = "packet-1"
+CANDIDATE = "candidate"
+TEXT_BYTES = 64_000  # of a request, kept free for texts
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledImage:
+    """A picture as it is shown: its role (candidate, background, reference), its id, and the label that stands before it."""
+
+    role: str
+    id: str
+    label: str
+    picture: Picture
+    sent: ImageSent
+
+    def parts(self) -> tuple[Text, Picture]:
+        """Label and picture, as they go into a message."""
+        return Text(self.label), self.picture
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePacket:
+    """Pictures in the order they are shown."""
+
+    images: tuple[LabelledImage, ...]
+
+    @property
+    def sent(self) -> tuple[ImageSent, ...]:
+        """What is recorded of the pictures."""
+        return tuple(image.sent for image in self.images)
+
+    def parts(self) -> list[Text | Picture]:
+        """Labels and pictures, as they go into a message."""
+        return [part for image in self.images for part in image.parts()]
+
+
+def packet(job: ModelJob, reference_ids: Iterable[str], crops: Sequence[tuple[str | None, Box]] = ()) -> EvidencePacket:
+    """The candidate and some references in the order given (or references first, as the profile says), then crops by box.
+
+    The last picture of what other questions share, and the last of all, are marked for providers that cache on request.
+
+    Raises:
+        Unaskable: `unanswerable` for a reference the case does not have, `too_large` where the model's limits do not hold it.
+        DataError: where a picture cannot be read.
+    """
+    shown = [labelled(job, id_) for id_ in reference_ids]
+    candidate = labelled(job, None)
+    is_first = job.profile.packet is None or job.profile.packet.order == "candidate-first"
+    shared = [candidate] if is_first else shown
+    images = [*shared, *(shown if is_first else [candidate]), *(labelled(job, id_, box) for id_, box in crops)]
+    ends = {len(shared) - 1, len(images) - 1}
+    marked = [_marked(image) if n in ends else image for n, image in enumerate(images)]
+    require_fits(job.model, marked, by_handle=job.by_handle)
+    return EvidencePacket(tuple(marked))
+
+
+def bound_references(job: ModelJob) -> tuple[str, ...]:
+    """Ids of what the job's checks bind, each once: in a check's own order, of several checks in the order of the case."""
+    if len(job.checks) == 1:
+        return tuple(dict.fromkeys(job.checks[0].reference_ids))
+    bound = {id_ for check in job.checks for id_ in check.reference_ids}
+    return tuple([id_ for id_ in job.references if id_ in bound] + sorted(bound - set(job.references)))
+
+
+def shown_references(job: ModelJob) -> tuple[str, ...]:
+    """Ids of the references that the profile shows."""
+    is_shown = job.profile.packet is None or job.profile.packet.references == "bound"
+    return bound_references(job) if is_shown else ()
+
+
+def labelled(job: ModelJob, id_: str | None, box: Box | None = None) -> LabelledImage:
+    """One picture of the job, or a box of it, under its label; `id_` is a reference's, None is the candidate."""
+    role, file = picture_of(job, id_)
+    name = transcodes.transcode_of(job.profile)
+    made = transcodes.CACHE.get(file, name, box)
+    steps = [f"{name[0]}@{name[1]}", *made.done]
+    label = "CANDIDATE" if id_ is None else f"{role.upper()} {quoted(id_)}"
+    if box is not None:
+        steps.insert(1, f"box {as_data(list(box))}")
+        label = f"CROP {as_data(list(box))} OF {label}"
+    picture = Picture(made.sha256, made.mime, made.width, made.height, data=made.data)
+    shown_id = CANDIDATE if id_ is None else id_
+    return LabelledImage(role, shown_id, label, picture, ImageSent(role, shown_id, file.sha256, made.sha256, ", ".join(steps)))
+
+
+def picture_of(job: ModelJob, id_: str | None) -> tuple[str, PictureFile]:
+    """Role and file of a picture of the job; None is the candidate.
+
+    Raises:
+        Unaskable: `unanswerable` where the case has no such reference.
+    """
+    if id_ is None:
+        return CANDIDATE, job.candidate
+    if id_ not in job.references:
+        raise Unaskable("unanswerable", f"reference {quoted(id_)} is bound, and the case has none of that id")
+    is_background = job.background is not None and id_ == job.background.id
+    return "background" if is_background else "reference", job.references[id_]
+
+
+def require_fits(model: Model, images: Sequence[LabelledImage], *, by_handle: bool = False) -> None:
+    """Refuse what the model, or its provider, would not take or would shrink.
+
+    Raises:
+        Unaskable: `too_large` with every number found and its limit; `unanswerable` for a type the model does not take.
+    """
+    types = sorted(
+        {image.picture.mime for image in images if model.limits.formats and image.picture.mime not in model.limits.formats}
+    )
+    if types:
+        raise Unaskable("unanswerable", f"{', '.join(types)}: {model.id} takes {', '.join(model.limits.formats)}")
+    found = [*_too_many(model, images), *(text for image in images for text in _too_large(model, image, len(images), by_handle))]
+    if not by_handle and model.limits.request_bytes is not None:
+        whole = sum(_inline_bytes(image) for image in images) + TEXT_BYTES
+        if whole > model.limits.request_bytes:
+            found.append(f"{whole:,} bytes with texts in one request; at most {model.limits.request_bytes:,}")
+    if found:
+        raise Unaskable("too_large", f"{model.id}: {'; '.join(found)}")
+
+
+def _too_many(model: Model, images: Sequence[LabelledImage]) -> list[str]:
+    most = model.limits.images
+    return [f"{len(images)} images; at most {most}"] if most is not None and len(images) > most else []
+
+
+def _too_large(model: Model, image: LabelledImage, count: int, by_handle: bool) -> list[str]:
+    limits, picture = model.limits, image.picture
+    name = f"{image.label} is {picture.width}x{picture.height} pixels"
+    side = max(picture.width, picture.height)
+    found = []
+    if limits.side is not None and side > limits.side:
+        found.append(f"{name}; at most {limits.side} a side")
+    elif (
+        limits.many_images is not None and limits.many_side is not None and count > limits.many_images and side > limits.many_side
+    ):
+        found.append(f"{name}; at most {limits.many_side} a side where there are more than {limits.many_images} images")
+    if limits.pixels is not None and picture.width * picture.height > limits.pixels:
+        found.append(f"{name}; at most {limits.pixels:,} pixels")
+    if not found and model.is_scaled_down(picture.width, picture.height):
+        found.append(
+            f"{name}; over {limits.unscaled_side} a side or {limits.unscaled_tokens} tokens the provider would scale it down:"
+            " choose a smaller transcode"
+        )
+    size = len(picture.data or b"") if by_handle else _inline_bytes(image)
+    if limits.image_bytes is not None and size > limits.image_bytes:
+        found.append(f"{image.label} has {size:,} bytes as sent; at most {limits.image_bytes:,}")
+    return found
+
+
+def _inline_bytes(image: LabelledImage) -> int:
+    return -(-len(image.picture.data or b"") // 3) * 4
+
+
+def _marked(image: LabelledImage) -> LabelledImage:
+    return replace(image, picture=replace(image.picture, ends_prefix=True))
+
+
+def check_text(check: Check, name: str | None = None) -> str:
+    """A check as data: question, guide, options, and the ids it binds or why it binds none. No id of its own, no category."""
+    options = [{"value": option.value, "name": option.name, "description": option.description} for option in check.options]
+    said: dict[str, object] = {"question": check.question, "guide": check.guide, "options": options}
+    if check.option_note:
+        said["options_note"] = check.option_note
+    if check.reference_ids:
+        said["bound_references"] = list(check.reference_ids)
+    else:
+        said["bound_references"], said["judged_by_candidate_alone_because"] = [], check.candidate_only_reason
+    return f"CHECK{'' if name is None else ' ' + name}: {as_data(said)}"
