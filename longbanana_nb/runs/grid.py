@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb.files import sha256_file
 from longbanana_nb.names import case_of_folder
 from longbanana_nb.runs.judgments import Judgment
-from longbanana_nb.runs.plan import PlannedCheck
+from longbanana_nb.runs.plan import Keys, PlannedCase, PlannedCheck
 from longbanana_nb.runs.records import Record
 from longbanana_nb.runs.run import Run
 
@@ -39,7 +39,7 @@ class _Block:
     judge: str
     judge_sha256: str
     judge_samples: int
-    answers_probes: bool
+    keys: Keys
     system: str
     case_id: str
     candidates: tuple[_Candidate | None, ...]  # by sample
@@ -55,10 +55,10 @@ def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequ
     Returns:
         One row per (judge, system, case_id, sample, judge_sample, check_id). Ids and words have pandas' text type, missing
         ones are NaN. `label` is Int64: 0, 1 or 2 where `state` is "valid", <NA> elsewhere. States: `valid`; `invalid` (the
-        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text, probe or judge hash; images are
-        hashed anew, so one changed by hand counts); `no_candidate` (`outcome` says what there is instead, missing where nothing
-        was made or the image is gone). `simulated` is true where the
-        system, its candidate or the judge is. Of several answers the newest valid one with the current hashes counts, else
+        reason in `invalid`); `not_asked`; `stale` (answered only for another image, check text, probe, reference or judge hash;
+        images are hashed anew, so one changed by hand counts); `no_candidate` (`outcome` says what there is instead, missing
+        where nothing was made or the image is gone). `simulated` is true where the system, its candidate or the judge is.
+        Of several answers the newest valid one with the current hashes counts, else
         the newest invalid one. Answers outside the plan are not in it; see `leftovers`.
 
     Raises:
@@ -66,11 +66,11 @@ def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequ
     """
     import pandas as pd
 
-    checks = _checks_by_case(run)
+    cases, checks = run.cases(), _checks_by_case(run)
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    for block in _blocks(run, list(checks), judges, systems):
+    for block in _blocks(run, cases, judges, systems):
         verdicts = run.judgments(block.judge, block.system, block.case_id).read()
-        for row in _rows(run.meta.release.revision, block, checks[block.case_id], verdicts):
+        for row in _rows(block, checks[block.case_id], verdicts):
             for name, value in zip(COLUMNS, row, strict=True):
                 columns[name].append(value)
     return pd.DataFrame({name: pd.Series(values, dtype=_TYPES.get(name, "str")) for name, values in columns.items()})
@@ -83,20 +83,20 @@ def _checks_by_case(run: Run) -> dict[str, list[PlannedCheck]]:
     return by_case
 
 
-def _blocks(run: Run, case_ids: list[str], judges: Sequence[str] | None, systems: Sequence[str] | None) -> Iterator[_Block]:
+def _blocks(run: Run, cases: list[PlannedCase], judges: Sequence[str] | None, systems: Sequence[str] | None) -> Iterator[_Block]:
     samples = {system: run.systems[system].system().samples for system in (run.systems if systems is None else systems)}
     candidates = {
-        (system, case_id): tuple(_as_it_is_now(run, system, case_id, sample) for sample in range(samples[system]))
+        (system, case.case_id): tuple(_as_it_is_now(run, system, case.case_id, sample) for sample in range(samples[system]))
         for system in samples
-        for case_id in case_ids
+        for case in cases
     }
     for judge in run.judges if judges is None else judges:
         entry = run.judges[judge]
         profile = entry.judge()
+        keys = {case.case_id: Keys.of(profile, entry.sha256, run.meta.release.revision, case) for case in cases}
         for (system, case_id), made in candidates.items():
             simulated = entry.simulated or run.systems[system].simulated
-            asked = (profile.samples, not profile.asks_model)
-            yield _Block(judge, entry.sha256, *asked, system, case_id, made, simulated)
+            yield _Block(judge, entry.sha256, profile.samples, keys[case_id], system, case_id, made, simulated)
 
 
 def current_record(run: Run, system: str, case_id: str, sample: int) -> Record | None:
@@ -116,7 +116,7 @@ def _as_it_is_now(run: Run, system: str, case_id: str, sample: int) -> _Candidat
         return None
 
 
-def _rows(revision: str, block: _Block, checks: list[PlannedCheck], verdicts: list[Judgment]) -> Iterator[tuple[Any, ...]]:
+def _rows(block: _Block, checks: list[PlannedCheck], verdicts: list[Judgment]) -> Iterator[tuple[Any, ...]]:
     answers: dict[tuple[int, int, str], list[Judgment]] = {}
     for verdict in verdicts:
         answers.setdefault(verdict.unit, []).append(verdict)
@@ -128,8 +128,8 @@ def _rows(revision: str, block: _Block, checks: list[PlannedCheck], verdicts: li
             for check in checks:
                 given = answers.get((sample, judge_sample, check.check_id), ())
                 key = None
-                if given and sha256 is not None and block.answers_probes:
-                    key = check.probe_key(revision, sha256, block.judge_sha256, judge_sample)
+                if given and sha256 is not None:
+                    key = block.keys.key(check, sha256, judge_sample)
                 state, label, invalid = _state(given, block.judge_sha256, sha256, check.check_sha256, key)
                 yield (
                     block.judge, block.system, block.case_id, check.category, sample, judge_sample, check.check_id,
@@ -143,7 +143,7 @@ def _state(
 ) -> tuple[str, int | None, str | None]:
     """State, label and invalid reason of one unit, from its answers in the order they were given.
 
-    `key` is the one an answer has to carry where the judge answers probes; a changed probe shows in nothing else.
+    `key` is the one an answer has to carry; a changed probe, or changed bytes of a reference, show in nothing else.
     """
     if candidate_sha256 is None:
         return "no_candidate", None, None

@@ -34,7 +34,14 @@ def resolved_system(spec: SystemSpec) -> dict[str, Any]:
 
 
 def resolved_judge(spec: JudgeSpec) -> dict[str, Any]:
-    """What of a judge is hashed, as plain values."""
+    """What of a judge is hashed, as plain values: not who pays (`key_env`), but where it is asked (`base_url`)."""
+    hashed = _hashed_of(spec)
+    if isinstance(hashed["model"], dict):
+        hashed["model"] = {key: value for key, value in hashed["model"].items() if key != "key_env"}
+    return hashed
+
+
+def _hashed_of(spec: JudgeSpec) -> dict[str, Any]:
     return {key: _canonical(value) for key, value in spec.model_dump(mode="json").items() if key not in UNHASHED_OF_JUDGE}
 
 

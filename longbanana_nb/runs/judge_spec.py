@@ -19,6 +19,13 @@ TRANSIENT = ("parse_error", "missing_field", "bad_value", "out_of_range", "ambig
 MODEL_PROTOCOLS = ("direct", "agentic")
 
 
+class JudgeModel(ModelSpec):
+    """The model of a judge. An endpoint of one's own has a `base_url`; `key_env` names the variable that holds its key."""
+
+    base_url: str | None = None
+    key_env: str | None = None
+
+
 class Transcode(StrictShape):
     """The named way images are made ready for a judge."""
 
@@ -66,7 +73,7 @@ class JudgeSpec(StrictShape):
 
     name: str
     protocol: Literal["direct", "agentic", "tools", "truth"]
-    model: ModelSpec | None = None
+    model: JudgeModel | None = None
     packet: Packet | None = None
     checks_per_call: Count = 1
     agentic: Agentic | None = None

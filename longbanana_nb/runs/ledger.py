@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 
 class CallLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
-    """One line of calls.jsonl. `opened` stands before the call with the most it may cost, `closed` after it with what it did."""
+    """One line of calls.jsonl. `opened` stands before the call with the most it may cost, `closed` after it with what it did.
+
+    `maybe_usd` is the most that attempts without a reply may have cost besides. A cost of nothing where `usage` has tokens, and
+    an opening without `max_usd`, are of a model whose price is unknown.
+    """
 
     id: int
     event: Literal["opened", "closed"]
@@ -30,32 +34,54 @@ class CallLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     cost_usd: float = 0.0
     outcome: str = ""
     usage: dict[str, Any] = {}
+    attempts: int = 0
+    maybe_usd: float = 0.0
 
 
 class Ledger:
-    """The calls of one candidate. A call without its `closed` line may have been paid: it counts with its most."""
+    """The calls of one candidate, or of one judge. One without its `closed` line may have been paid: it counts with its most."""
 
     def __init__(self, path: Path) -> None:
-        self._journal = Journal(path)
+        self.journal = Journal(path)
         self._next = 1 + max((line.id for line in read_calls(path)), default=0)
 
     def open_call(self, role: str, model: str, max_usd: float) -> int:
         """Write down, durably, that a call is about to be made; returns its number."""
-        number, self._next = self._next, self._next + 1
-        self._add(CallLine(id=number, event="opened", at=utc_now(), role=role, model=model, max_usd=max_usd))
+        number, line = self.opening(role, model, max_usd)
+        self.journal.append(line)
         return number
 
     def close_call(self, number: int, cost_usd: float, outcome: str, usage: dict[str, Any] | None = None) -> None:
         """Write down what the call cost and how it ended."""
-        self._add(CallLine(id=number, event="closed", at=utc_now(), cost_usd=cost_usd, outcome=outcome, usage=usage or {}))
+        self.journal.append(self.closing(number, cost_usd, outcome, usage))
 
-    def _add(self, line: CallLine) -> None:
-        self._journal.append(msgspec.json.encode(line))
+    def opening(self, role: str, model: str, max_usd: float) -> tuple[int, bytes]:
+        """The number and the line of a call about to be made, for whoever writes lines together."""
+        number, self._next = self._next, self._next + 1
+        line = CallLine(id=number, event="opened", at=utc_now(), role=role, model=model, max_usd=max_usd)
+        return number, msgspec.json.encode(line)
+
+    def closing(
+        self,
+        number: int,
+        cost_usd: float,
+        outcome: str,
+        usage: dict[str, Any] | None = None,
+        *,
+        attempts: int = 0,
+        maybe_usd: float = 0.0,
+    ) -> bytes:
+        """The line of a call that ended."""
+        line = CallLine(
+            id=number, event="closed", at=utc_now(), cost_usd=cost_usd, outcome=outcome, usage=usage or {},
+            attempts=attempts, maybe_usd=maybe_usd,
+        )  # fmt: skip
+        return msgspec.json.encode(line)
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was spent: closed calls, and the most that calls without an end may have cost."""
+    """What was spent: closed calls, and the most that calls without an end, and attempts without a reply, may have cost."""
 
     usd: float
     calls: int
@@ -77,28 +103,56 @@ def read_calls(path: Path) -> list[CallLine]:
         raise DataError("A ledger cannot be read.", [fault]) from None
 
 
+def united_calls(paths: Iterable[Path]) -> list[bytes]:
+    """The calls of several ledgers as the lines of one, numbered anew; a call that stands in several counts once."""
+    lines: list[bytes] = []
+    known: set[tuple[str, str, str, float]] = set()
+    for path in paths:
+        closed = {line.id: line for line in read_calls(path) if line.event == "closed"}
+        for line in read_calls(path):
+            mark = (line.at, line.role, line.model, line.max_usd)
+            if line.event != "opened" or mark in known:
+                continue
+            known.add(mark)
+            pair = [line, *([closed[line.id]] if line.id in closed else [])]
+            lines += [msgspec.json.encode(msgspec.structs.replace(one, id=len(known))) for one in pair]
+    return lines
+
+
 def spent_on(path: Path) -> Spent:
     """What one calls.jsonl adds up to."""
     lines = read_calls(path)
     closed = {line.id: line for line in lines if line.event == "closed"}
     unclosed = [line for line in lines if line.event == "opened" and line.id not in closed]
-    return Spent(
-        sum(line.cost_usd for line in closed.values()), len(closed), sum(line.max_usd for line in unclosed), len(unclosed)
-    )
+    maybe = sum(line.maybe_usd for line in closed.values())
+    most = sum(line.max_usd for line in unclosed)
+    return Spent(sum(line.cost_usd for line in closed.values()), len(closed), most + maybe, len(unclosed))
+
+
+def calls_of_judge(run: Run, judge: str) -> Path:
+    """Where the calls of a judge are written down."""
+    return run.path / "judgments" / judge / "calls.jsonl"
 
 
 def spent_in(run: Run) -> Spent:
-    """What a run has spent: the calls of its candidates and its judgments."""
-    generation = sum((spent_on(path) for path in sorted(run.path.glob("candidates/*/*/*/calls.jsonl"))), Spent(0.0, 0))
-    return sum((Spent(cost, 1) for cost in _judging_costs(run)), generation)
+    """What a run has spent: the calls of its candidates and of its judges.
+
+    Judgments of a judge with a ledger are not counted again; those of one without (judged elsewhere) count by their lines.
+    """
+    ledgers = [*sorted(run.path.glob("candidates/*/*/*/calls.jsonl")), *sorted(run.path.glob("judgments/*/calls.jsonl"))]
+    paid = sum((spent_on(path) for path in ledgers), Spent(0.0, 0))
+    return sum((Spent(cost, 1) for cost in _judging_costs(run)), paid)
 
 
 def _judging_costs(run: Run) -> Iterator[float]:
     decoder = msgspec.json.Decoder(_Cost)
-    for path in sorted(run.path.glob("judgments/*/*/*.jsonl")):
-        for line in decoder.decode_lines(Journal(path).read()):
-            if line.cost_usd:
-                yield line.cost_usd
+    for folder in sorted(run.path.glob("judgments/*")):
+        if (folder / "calls.jsonl").is_file():
+            continue
+        for path in sorted(folder.glob("*/*.jsonl")):
+            for line in decoder.decode_lines(Journal(path).read()):
+                if line.cost_usd:
+                    yield line.cost_usd
 
 
 class _Cost(msgspec.Struct, frozen=True):

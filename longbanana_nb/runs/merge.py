@@ -13,6 +13,7 @@ from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.runs.disk import saving
 from longbanana_nb.runs.journal import Journal
 from longbanana_nb.runs.judgments import JudgmentJournal
+from longbanana_nb.runs.ledger import united_calls
 from longbanana_nb.runs.merge_units import candidate_folders, judgment_journals, merged_entries, merged_plan
 from longbanana_nb.runs.meta import RunMeta, write_meta
 from longbanana_nb.runs.plan import write_rows
@@ -53,6 +54,7 @@ def merge_runs(out: str | Path, runs: Sequence[Run | str | Path]) -> Run:
             for folder in folders:
                 shutil.copytree(folder.source, building / folder.place, ignore=shutil.ignore_patterns("*.part", "*.torn"))
             _unite_judgments(opened, building)
+            _unite_calls(opened, building)
             _unite_lines(opened, building)
             _unite_scenes(opened, building)
             write_rows(building / CASES, cases)
@@ -97,6 +99,12 @@ def _unite_judgments(runs: list[Run], building: Path) -> None:
         answers = [answer for source in sources for answer in JudgmentJournal(source).read()]
         unique = {msgspec.json.encode(answer): answer for answer in answers}
         JudgmentJournal(building / place).append_many(sorted(unique.values(), key=lambda answer: answer.at))
+
+
+def _unite_calls(runs: list[Run], building: Path) -> None:
+    """The ledgers of judges: each call once, with what it cost."""
+    for place in sorted({path.relative_to(run.path) for run in runs for path in run.path.glob("judgments/*/calls.jsonl")}):
+        Journal(building / place).append_many(united_calls(run.path / place for run in runs))
 
 
 def _unite_lines(runs: list[Run], building: Path) -> None:

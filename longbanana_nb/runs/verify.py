@@ -24,7 +24,7 @@ def verify_run(run: Run) -> list[Fault]:
     half-written files, and anything like a key. An empty list means that all of this holds. What a kill cut short and was
     set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
     """
-    faults = [*_candidates(run), *_judgments(run), *_remnants(run)]
+    faults = [*_candidates(run), *_judgments(run), *_judges_calls(run), *_remnants(run)]
     return faults + key_faults(run.path)
 
 
@@ -89,6 +89,14 @@ def _judgments(run: Run) -> Iterator[Fault]:
     for path in sorted(run.path.glob("judgments/*/*/*.jsonl")):
         try:
             yield from _one_journal(run, path, checks)
+        except DataError as error:
+            yield from _within(run, error)
+
+
+def _judges_calls(run: Run) -> Iterator[Fault]:
+    for path in sorted(run.path.glob("judgments/*/calls.jsonl")):
+        try:
+            read_calls(path)
         except DataError as error:
             yield from _within(run, error)
 
