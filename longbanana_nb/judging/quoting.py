@@ -28,11 +28,8 @@ def quoted(id_: str) -> str:
 
 
 def visible(text: str) -> str:
-    """`text` with everything a page or terminal would obey and not show written out (`\\x1b`, `\\u202e`); line ends and tabs stay."""
-    lines = text.replace("\r\n", "\n")
-    return "".join(
-        letter if letter in "\n\t" or unicodedata.category(letter) not in HIDDEN else _named(letter) for letter in lines
-    )
+    """`text` with what a page or terminal would obey and not show written out (`\\x1b`, `\\u202e`); line ends and tabs stay."""
+    return "".join(_named(letter) if _is_hidden(letter) else letter for letter in text.replace("\r\n", "\n"))
 
 
 def kept_text(text: str, characters: int = RATIONALE_CHARACTERS) -> str:
@@ -63,6 +60,10 @@ def kept_value(value: Any, characters: int = 300, depth: int = 4) -> Any:
     if isinstance(value, list | tuple):
         return [kept_value(inner, characters, depth - 1) for inner in value[:20]]
     return kept_text(repr(value), characters)
+
+
+def _is_hidden(letter: str) -> bool:
+    return letter not in "\n\t" and unicodedata.category(letter) in HIDDEN
 
 
 def _named(letter: str) -> str:

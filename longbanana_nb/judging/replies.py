@@ -92,13 +92,21 @@ def read_verdicts(reply: Reply, checks: Sequence[tuple[str, Check]]) -> list[Rea
 
 def read_choice(reply: Reply, field: str, known: Sequence[str]) -> tuple[str | None, InvalidReason | None]:
     """A field that holds one of some words, exactly as they are written; else the reason why not."""
-    try:
-        value = _object(reply).get(field, _ABSENT)
-    except _Unreadable as why:
-        return None, why.reason
+    found, invalid = read_object(reply)
+    if found is None:
+        return None, invalid
+    value = found.get(field, _ABSENT)
     if value is _ABSENT:
         return None, "missing_field"
     return (value, None) if isinstance(value, str) and value in known else (None, "bad_value")
+
+
+def read_object(reply: Reply) -> tuple[dict[str, Any] | None, InvalidReason | None]:
+    """The one JSON object of a reply, else the reason why there is none."""
+    try:
+        return _object(reply), None
+    except _Unreadable as why:
+        return None, why.reason
 
 
 _ABSENT = object()

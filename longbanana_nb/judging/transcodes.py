@@ -27,14 +27,6 @@ CROP_VERSION = "crop-1"
 CROP_SIDE = 768  # a crop is enlarged to this long side: models see little in small pictures
 LEAST_CROP_PX = 4
 DEFAULT_CROP_BOUNDS = (1568, 1568)  # long side and patches of a crop, so that no provider scales it down
-MIME = {
-    "JPEG": "image/jpeg",
-    "PNG": "image/png",
-    "WEBP": "image/webp",
-    "GIF": "image/gif",
-    "BMP": "image/bmp",
-    "TIFF": "image/tiff",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ def _source(data: bytes, where: str) -> Transcoded:
     with Image.open(io.BytesIO(data), formats=[picture.format]) as image:
         width, height = image.size
     left = tuple(f"not {step}" for step in picture.done)
-    return Transcoded(data, MIME.get(picture.format, f"image/{picture.format.lower()}"), width, height, sha256_bytes(data), left)
+    return Transcoded(data, _mime(picture.format), width, height, sha256_bytes(data), left)
 
 
 TRANSCODES: Mapping[tuple[str, int], Make] = {
@@ -206,4 +198,8 @@ def _encoded(image: Image.Image, kind: str, done: list[str]) -> Transcoded:
     else:
         image.save(stream, "PNG", optimize=False, compress_level=6)
     data = stream.getvalue()
-    return Transcoded(data, MIME[kind], image.width, image.height, sha256_bytes(data), tuple(done))
+    return Transcoded(data, _mime(kind), image.width, image.height, sha256_bytes(data), tuple(done))
+
+
+def _mime(kind: str) -> str:
+    return f"image/{kind.lower()}"
