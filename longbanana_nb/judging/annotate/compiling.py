@@ -14,9 +14,12 @@ VERSION = "annotate-probes-1"
 BACKDROP_SHARE = 0.6  # of the backdrop; a person may ask for another share in the overlay
 _WHOLE = [0.0, 0.0, 1.0, 1.0]
 _QUOTED = re.compile(r"[\"“]([^\"”]{1,40})[\"”]")
+_LETTERING = r"(?:lettering|text|words?|inscription|caption|slogan|watermark)"
+_SEEN = r"(?:absent|visible|readable|legible|present|missing|appear|be read|be seen)"
+_ONE = r"[\"“][^\"”]+[\"”]"
 _WRITTEN_ANYWHERE = re.compile(
-    r"^(?:is|are|does|can) (?:the |any )?(?:lettering|text|words?|inscription|caption|watermark|picture|image)\b[^\"“]*"
-    r"[\"“][^\"”]+[\"”](?P<rest>[^\"“”]*)\?$",
+    rf"^(?:is|are|does|do|can) (?:the |any )?{_LETTERING} {_ONE} {_SEEN}[^\"“”]*\?$"
+    rf"|^(?:is|does) the (?:picture|image) (?:free of|read|show|contain|bear) (?:the |any )?{_LETTERING} {_ONE}\?$",
     re.IGNORECASE,
 )
 _BACKDROP = re.compile(
