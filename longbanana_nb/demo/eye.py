@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from longbanana_nb.demo.eye_letters import Label, read_labels, read_sticker, whi
 from longbanana_nb.demo.eye_segment import WORK, Blob, joined, things_in
 from longbanana_nb.demo.kinds import kinds
 from longbanana_nb.files import sha256_bytes
+from longbanana_nb.generation.images import NotAPictureError, upright
 
 EYE_VERSION = "eye-2"
 Bytes = NDArray[Any]  # uint8; OpenCV's annotations do not keep element types
@@ -126,14 +126,13 @@ def library() -> KindLibrary:
 
 
 def _decoded(picture: bytes) -> Bytes:
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image
 
     try:
-        with Image.open(io.BytesIO(picture)) as opened:
-            upright = ImageOps.exif_transpose(opened)
-            return np.array(upright.convert("RGB").resize((FULL, FULL), Image.Resampling.LANCZOS, reducing_gap=2.0))
-    except (UnidentifiedImageError, OSError) as error:
+        opened = upright(picture)
+    except NotAPictureError as error:
         raise ValueError(f"no picture: {error}") from None
+    return np.array(opened.convert("RGB").resize((FULL, FULL), Image.Resampling.LANCZOS, reducing_gap=2.0))
 
 
 def _perceive(rgb: Bytes, digest: str, work: int) -> Percept:

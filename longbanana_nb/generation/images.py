@@ -8,14 +8,16 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from longbanana_nb.image_formats import EXTENSIONS as EXTENSIONS_OF
+from longbanana_nb.image_formats import MAX_PIXELS, READ
+
 if TYPE_CHECKING:
     from PIL import Image
 
-MOST_PIXELS = 100_000_000  # SCHEMAS: an over-100-megapixel image is a fault
 _BAND = 256
 LEAST_EDGE = 16  # smaller than this is no picture
-FORMATS = {"PNG": "png", "JPEG": "jpeg", "MPO": "jpeg", "WEBP": "webp", "GIF": "gif"}
-EXTENSIONS = {"png": ".png", "jpeg": ".jpg", "webp": ".webp", "gif": ".gif"}
+FORMATS = {kind: "jpeg" if kind == "MPO" else kind.lower() for kind in (*READ, "MPO")}
+EXTENSIONS = {FORMATS[kind]: EXTENSIONS_OF[kind][0] for kind in READ}
 
 
 class NotAPictureError(Exception):
@@ -64,17 +66,19 @@ def _decoded(data: bytes) -> tuple[Image.Image, str]:
 
     if not data:
         raise NotAPictureError("empty_image", "0 bytes")
+    Image.init()
+    readers = tuple(kind for kind in READ if kind in Image.OPEN)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as probe:
+            with Image.open(io.BytesIO(data), formats=readers) as probe:
                 width, height, form = probe.width, probe.height, FORMATS[str(probe.format)]
                 _require_affordable(width, height)
                 probe.verify()
-            with Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "WEBP", "GIF")) as opened:
+            with Image.open(io.BytesIO(data), formats=readers) as opened:
                 opened.load()
                 ImageOps.exif_transpose(opened, in_place=True)
-                return opened, form
+                return _eight_bit(opened), form
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise NotAPictureError("too_many_pixels", str(error)) from None
     except NotAPictureError:
@@ -86,6 +90,17 @@ def _decoded(data: bytes) -> tuple[Image.Image, str]:
         raise NotAPictureError("undecodable_image", f"{len(data)} bytes that begin {data[:8]!r} ({error})") from None
 
 
+def _eight_bit(picture: Image.Image) -> Image.Image:
+    """Floating point (0 to 1) and wide whole numbers (16 bits) as grey of eight bits; all other pictures as they are."""
+    most = {"F": 1, "I": 65535}.get(picture.mode)
+    if most is None:
+        return picture
+    low, high = (float(value) for value in picture.getextrema())  # type: ignore[arg-type]  # one band, so two numbers
+    if not 0 <= low <= high <= most:
+        raise NotAPictureError("undecodable_image", f"values from {low:g} to {high:g}, not 0 to {most}")
+    return picture.convert("F").point(lambda value: value * (255 / most) + 0.5).convert("L")
+
+
 def _require_affordable(width: int, height: int) -> None:
-    if width * height > MOST_PIXELS:
-        raise NotAPictureError("too_many_pixels", f"{width} x {height} pixels; at most {MOST_PIXELS:,} are taken")
+    if width * height > MAX_PIXELS:
+        raise NotAPictureError("too_many_pixels", f"{width} x {height} pixels; at most {MAX_PIXELS:,} are taken")

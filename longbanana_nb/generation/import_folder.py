@@ -10,9 +10,10 @@ from pathlib import Path
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.generation.images import NotAPictureError, PictureFacts, examine
+from longbanana_nb.image_formats import EXTENSIONS, READ
 from longbanana_nb.names import case_folder
 
-SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif", ""})
+SUFFIXES = frozenset({"", *(suffix for suffixes in EXTENSIONS.values() for suffix in suffixes)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _take(result: Matched, faults: list[Fault], case_id: str, file: Path) -> Non
         result.images[case_id] = Found(file, data, sha256_bytes(data), examine(data))
     except NotAPictureError as error:
         fix = "Make the image again, or take the file away."
-        faults.append(Fault(str(file), error.code, error.found, "a whole PNG, JPEG, WebP or GIF", fix, case_id))
+        faults.append(Fault(str(file), error.code, error.found, f"a whole image ({', '.join(READ)})", fix, case_id))
     except OSError as error:
         found = error.strerror or str(error)
         faults.append(Fault(str(file), "unreadable", found, "a readable file", "Check its permissions.", case_id))

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from longbanana_nb.image_formats import EXTENSIONS, MAX_PIXELS, READ
 from longbanana_nb.release.hashing import workers
 
-MAX_PIXELS = 100_000_000
-# Pillow readers (JPEG opens MPO too) that only decode; those that run a program (EPS) or follow other files stay shut.
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
-_EXTENSIONS: Mapping[str, frozenset[str]] = {
-    "JPEG": frozenset({".jpg", ".jpeg", ".jpe", ".jfif"}),
-    "MPO": frozenset({".jpg", ".jpeg", ".mpo"}),
-    "PNG": frozenset({".png", ".apng"}),
-    "WEBP": frozenset({".webp"}),
-    "GIF": frozenset({".gif"}),
-    "BMP": frozenset({".bmp", ".dib"}),
-    "TIFF": frozenset({".tif", ".tiff"}),
-    "AVIF": frozenset({".avif"}),
-}
+if TYPE_CHECKING:
+    from PIL import Image
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +35,7 @@ def inspect_images(files: list[Path], max_pixels: int = MAX_PIXELS) -> dict[Path
     Image.init()
     with warnings.catch_warnings(), ThreadPoolExecutor(workers()) as pool:
         warnings.simplefilter("ignore")  # the pixel cap here is stricter, and is a fault rather than a warning
-        readers = tuple(kind for kind in FORMATS if kind in Image.OPEN)
+        readers = tuple(kind for kind in READ if kind in Image.OPEN)
         found = pool.map(lambda file: _inspect(file, max_pixels, readers), files)
         return {file: finding for file, finding in zip(files, found, strict=True) if finding is not None}
 
@@ -63,18 +53,29 @@ def _inspect(file: Path, max_pixels: int, readers: tuple[str, ...]) -> ImageFind
                 found = f"{file.name}: {width} x {height} pixels"
                 return ImageFinding("pixels", found, f"at most {max_pixels / 1e6:g} megapixels", "Use a smaller picture.")
             image.load()
+            if (out_of_range := _out_of_range(image)) is not None:
+                return ImageFinding("image", f"{file.name}: {out_of_range}", "values that are pixels", again)
     except Image.DecompressionBombError:
         expected = f"at most {max_pixels / 1e6:g} megapixels"
         return ImageFinding("pixels", f"{file.name}: far too many pixels", expected, "Use a smaller picture.")
     except UnidentifiedImageError:
-        return ImageFinding("image", f"{file.name}: {_sniff(file)}", f"an image ({', '.join(FORMATS)})", again)
+        return ImageFinding("image", f"{file.name}: {_sniff(file)}", f"an image ({', '.join(READ)})", again)
     except Exception as error:  # decoders raise what they like on damaged bytes; whatever it is, the file does not decode
         found = f"{file.name}: undecodable ({error or type(error).__name__})"
         return ImageFinding("image", found, "an image that decodes to its end", again)
-    if file.suffix.lower() in _EXTENSIONS[kind]:
+    if file.suffix.lower() in EXTENSIONS[kind]:
         return None
     fix = "Nothing need be done: the bytes decide, and their hash is part of the contract."
     return ImageFinding("type", f"{file.name} holds {kind}", f"an extension of {kind}", fix)
+
+
+def _out_of_range(image: Image.Image) -> str | None:
+    """What is wrong with numbers that are no pixels: floating point has to lie in 0 to 1, whole numbers in 16 bits."""
+    most = {"F": 1, "I": 65535}.get(image.mode)
+    if most is None:
+        return None
+    low, high = (float(value) for value in image.getextrema())  # type: ignore[arg-type]  # one band, so two numbers
+    return None if 0 <= low <= high <= most else f"values from {low:g} to {high:g}, not 0 to {most}"
 
 
 def _sniff(file: Path) -> str:
