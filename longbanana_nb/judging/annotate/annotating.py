@@ -33,9 +33,8 @@ from longbanana_nb.runs.own_loop import in_own_loop
 from longbanana_nb.runs.progress import progress_bar
 
 if TYPE_CHECKING:
-    from longbanana_nb.providers.prices import Price
-
     from longbanana_nb.providers.contracts import Adapter
+    from longbanana_nb.providers.prices import Price
     from longbanana_nb.release import Check, Release
     from longbanana_nb.runs.system_spec import ModelSpec
 

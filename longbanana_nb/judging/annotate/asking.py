@@ -19,9 +19,8 @@ from longbanana_nb.providers.contracts import ProviderError, Reply, Request
 from longbanana_nb.providers.retry import Retry, asked
 
 if TYPE_CHECKING:
-    from longbanana_nb.providers.prices import Price
-
     from longbanana_nb.providers.contracts import Adapter
+    from longbanana_nb.providers.prices import Price
     from longbanana_nb.release import Check
     from longbanana_nb.runs import Budget, Ledger
     from longbanana_nb.runs.journal import Journal
