@@ -45,7 +45,6 @@ class ModelJob:
         dimension: what units state of the checks; None where nothing does.
         after: why the earlier answer to this job was invalid, None the first time; it decides what is said anew.
         attempt: 1 for the first time.
-        by_handle: whether pictures travel as handles of uploads, so that their bytes do not count towards a request's limit.
     """
 
     profile: JudgeSpec
@@ -58,7 +57,6 @@ class ModelJob:
     background: PictureFile | None = None
     after: str | None = None
     attempt: int = 1
-    by_handle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

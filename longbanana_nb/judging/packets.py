@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -70,7 +71,7 @@ def packet(job: ModelJob, reference_ids: Iterable[str], crops: Sequence[tuple[st
     images = [*shared, *(shown if is_first else [candidate]), *(labelled(job, id_, box) for id_, box in crops)]
     ends = {len(shared) - 1, len(images) - 1}
     marked = [_marked(image) if n in ends else image for n, image in enumerate(images)]
-    require_fits(job.model, marked, by_handle=job.by_handle)
+    require_fits(job, marked)
     return EvidencePacket(tuple(marked))
 
 
@@ -117,19 +118,21 @@ def picture_of(job: ModelJob, id_: str | None) -> tuple[str, PictureFile]:
     return "background" if is_background else "reference", job.references[id_]
 
 
-def require_fits(model: Model, images: Sequence[LabelledImage], *, by_handle: bool = False) -> None:
-    """Refuse what the model, or its provider, would not take or would shrink.
+def require_fits(job: ModelJob, images: Sequence[LabelledImage]) -> None:
+    """Refuse what the model, or its provider, would not take or would shrink; uploads are not bytes of a request.
 
     Raises:
         Unaskable: `too_large` with every number found and its limit; `unanswerable` for a type the model does not take.
     """
-    types = sorted(
-        {image.picture.mime for image in images if model.limits.formats and image.picture.mime not in model.limits.formats}
-    )
-    if types:
-        raise Unaskable("unanswerable", f"{', '.join(types)}: {model.id} takes {', '.join(model.limits.formats)}")
-    found = [*_too_many(model, images), *(text for image in images for text in _too_large(model, image, len(images), by_handle))]
-    if not by_handle and model.limits.request_bytes is not None:
+    model, is_uploaded = job.model, job.profile.sending is not None and job.profile.sending.images == "uploaded"
+    taken = model.limits.formats
+    if strange := sorted({image.picture.mime for image in images if taken and image.picture.mime not in taken}):
+        raise Unaskable("unanswerable", f"{', '.join(strange)}: {model.id} takes {', '.join(taken)}")
+    found = [
+        *_too_many(model, images),
+        *(text for image in images for text in _too_large(model, image, len(images), is_uploaded)),
+    ]
+    if not is_uploaded and model.limits.request_bytes is not None:
         whole = sum(_inline_bytes(image) for image in images) + TEXT_BYTES
         if whole > model.limits.request_bytes:
             found.append(f"{whole:,} bytes with texts in one request; at most {model.limits.request_bytes:,}")
@@ -142,16 +145,14 @@ def _too_many(model: Model, images: Sequence[LabelledImage]) -> list[str]:
     return [f"{len(images)} images; at most {most}"] if most is not None and len(images) > most else []
 
 
-def _too_large(model: Model, image: LabelledImage, count: int, by_handle: bool) -> list[str]:
+def _too_large(model: Model, image: LabelledImage, count: int, is_uploaded: bool) -> list[str]:
     limits, picture = model.limits, image.picture
     name = f"{image.label} is {picture.width}x{picture.height} pixels"
     side = max(picture.width, picture.height)
     found = []
     if limits.side is not None and side > limits.side:
         found.append(f"{name}; at most {limits.side} a side")
-    elif (
-        limits.many_images is not None and limits.many_side is not None and count > limits.many_images and side > limits.many_side
-    ):
+    elif count > (limits.many_images or math.inf) and side > (limits.many_side or math.inf):
         found.append(f"{name}; at most {limits.many_side} a side where there are more than {limits.many_images} images")
     if limits.pixels is not None and picture.width * picture.height > limits.pixels:
         found.append(f"{name}; at most {limits.pixels:,} pixels")
@@ -160,7 +161,7 @@ def _too_large(model: Model, image: LabelledImage, count: int, by_handle: bool) 
             f"{name}; over {limits.unscaled_side} a side or {limits.unscaled_tokens} tokens the provider would scale it down:"
             " choose a smaller transcode"
         )
-    size = len(picture.data or b"") if by_handle else _inline_bytes(image)
+    size = len(picture.data or b"") if is_uploaded else _inline_bytes(image)
     if limits.image_bytes is not None and size > limits.image_bytes:
         found.append(f"{image.label} has {size:,} bytes as sent; at most {limits.image_bytes:,}")
     return found
