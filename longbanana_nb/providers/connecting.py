@@ -13,7 +13,7 @@ ADAPTERS = {
     "anthropic": ("anthropic", "anthropic"),
     "google": ("google", "google-genai"),
     "openai": ("openai_responses", "openai"),
-    "openai-compatible": ("openai_compatible", "openai"),
+    "openai-compatible": ("openai_chat", "openai"),
 }
 
 
