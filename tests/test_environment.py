@@ -72,6 +72,7 @@ def test_the_lock_satisfies_every_bound_and_has_hashes_and_no_address():
 def test_every_package_that_is_imported_is_declared_with_bounds():
     """What comes along with another package today may not come along tomorrow."""
     ours = {"longbanana_nb", *(file.stem for file in (ROOT / "tests").rglob("*.py"))}
+    ours |= {file.parent.name for file in (ROOT / "tests").rglob("__init__.py")}
     providers = packages_distributions()
     runtime = {canonicalize_name(name) for name in declared()}
     development = {canonicalize_name(Requirement(text).name) for text in pyproject()["dependency-groups"]["dev"]}
