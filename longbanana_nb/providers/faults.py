@@ -107,7 +107,7 @@ def unreadable(who: str, what: str, *, status: int | None = None, request_id: st
 
 
 @asynccontextmanager
-async def within(who: str, timeout_s: float) -> AsyncIterator[None]:
+async def within(who: str, timeout_s: float | None) -> AsyncIterator[None]:
     """A bound on a whole call, in seconds: a server that sends a byte now and then does not hold a call for ever."""
     try:
         async with asyncio.timeout(timeout_s):
