@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from longbanana_nb.runs import Judgment
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What a model judge took in this call; `cost_usd` is None where the price is unknown."""
+
+    calls: int
+    tokens: Mapping[str, int]
+    cost_usd: float | None
+    uploads: int = 0
+
+    def text(self) -> str:
+        """One line for people."""
+        cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in self.tokens.items())
+        return f"{self.calls} calls paid; tokens: {counts}; {cost}" + (
+            f"; {self.uploads} pictures uploaded" if self.uploads else ""
+        )
 
 
 @dataclass(slots=True)
@@ -27,6 +46,8 @@ class Summary:
     valid: int = 0
     invalid: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    money: Money | None = None
+    planned_usd: float | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -48,7 +69,10 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
         names = ("judge", "expected", "asked", "reused", "found", "no_candidate", "valid")
-        return {**{name: getattr(self, name) for name in names}, "invalid": dict(self.invalid), "failures": self.failures}
+        found = {**{name: getattr(self, name) for name in names}, "invalid": dict(self.invalid), "failures": self.failures}
+        if self.money is not None:
+            found["money"] = {"planned_usd": self.planned_usd, **asdict(self.money)}
+        return found
 
     def text(self) -> str:
         """A few lines for people."""
@@ -61,6 +85,9 @@ class Summary:
         if self.invalid:
             reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(self.invalid.items()))
             lines.append(f"  invalid: {reasons}")
+        if self.money is not None:
+            planned = f" (planned: ${self.planned_usd:.4f})" if self.planned_usd is not None else ""
+            lines.append(f"  {self.money.text()}{planned}")
         return "\n".join([*lines, *(f"  {failure}" for failure in self.failures)])
 
     def __str__(self) -> str:

@@ -25,6 +25,7 @@ class Unit:
     judge_sample: int
     key: str
     before: list[str] = field(default_factory=list)
+    failed_now: bool = False  # whether the last answer was given just now, and is invalid
 
     @property
     def attempt(self) -> int:
