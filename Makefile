@@ -20,7 +20,7 @@ test: $(READY)   ## lint, types and tests
 	$(BIN)/pytest
 
 lab: $(READY)    ## open the notebooks in JupyterLab
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab $(OPTIONS) notebooks
 
 lock: $(READY)   ## renew requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

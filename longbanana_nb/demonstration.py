@@ -34,11 +34,18 @@ def run_demo(run_dir: Path | None = None, *, cases_per_category: int = USUAL_CAS
     return report_run(run)
 
 
-def first_look() -> Path:
-    """The run that notebooks open by default: one case a category, made on first use."""
-    folder = reports_folder() / "first-look"
-    run = carry_out(folder, 1, quiet=(folder / "checks.jsonl").is_file())
-    return run.path
+def default_folder() -> Path:
+    """Where the run that notebooks open by default lies: the demo's where it was scored, else that of a first look."""
+    demo = reports_folder() / "demo"
+    return demo if (demo / "scores" / "scores.json").is_file() else reports_folder() / "first-look"
+
+
+def default_run() -> Path:
+    """The run that notebooks open by default; a first look (one case a category) is made on first use."""
+    folder = default_folder()
+    if folder.name == "first-look":
+        carry_out(folder, 1, quiet=(folder / "checks.jsonl").is_file())
+    return folder
 
 
 def carry_out(folder: Path, cases_per_category: int, *, quiet: bool = False) -> Run:
@@ -164,7 +171,7 @@ def _missing(notebook: Path, run: Run) -> str | None:
 def _run_folder(values: Mapping[str, Any]) -> Path:
     if experiment := values.get("experiment_file"):
         return workbench.run_of(experiment)
-    return Path(values["run_dir"]) if values.get("run_dir") else reports_folder() / "first-look"
+    return Path(values["run_dir"]) if values.get("run_dir") else default_folder()
 
 
 def _from_file(file: Path | None) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def notebooks_folder() -> Path:
     return project_root() / "notebooks"
 
 
-def _writable_root() -> Path:
+def writable_root() -> Path:
     """The checkout, or for an installed wheel a folder of the user's (`LONGBANANA_HOME`, else `~/.longbanana`)."""
     if home := os.environ.get("LONGBANANA_HOME"):
         return Path(home).expanduser().absolute()
@@ -39,14 +39,14 @@ def _writable_root() -> Path:
 
 def releases_folder() -> Path:
     """Where releases are unpacked and the demo release is built."""
-    return _writable_root() / "data" / "releases"
+    return writable_root() / "data" / "releases"
 
 
 def annotations_folder() -> Path:
     """Where people's annotations of releases lie, one folder a release and revision."""
-    return _writable_root() / "annotations"
+    return writable_root() / "annotations"
 
 
 def reports_folder() -> Path:
     """Where runs go unless a path is given."""
-    return _writable_root() / "reports"
+    return writable_root() / "reports"

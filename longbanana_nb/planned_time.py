@@ -131,7 +131,7 @@ def total(times: Iterable[Time]) -> Time:
     parts = list(times)
     known = sum(one.seconds for one in parts if one.seconds is not None)
     if all(one.seconds is not None for one in parts):
-        return Time(known, "the sum of its parts")
+        return Time(known, "the sum of its parts") if known else NOTHING_TO_DO
     return Time(None, f"{in_words(known)} for what is known" if known else UNKNOWN.basis)
 
 

@@ -92,10 +92,11 @@ class Plan:
 
     def text(self) -> str:
         """The plan for a person."""
+        width = max((len(name) for name in self._names()), default=0)
         lines = [f"{self.release} (revision {self.revision}), {self.cases} cases, into {self.run}", "systems:"]
-        lines += [f"  {_system_line(part)}" for part in self.systems]
+        lines += [f"  {_system_line(part, width)}" for part in self.systems]
         lines.append("judges:")
-        lines += [f"  {_judge_line(part)}" for part in self.judges]
+        lines += [f"  {_judge_line(part, width)}" for part in self.judges]
         lines += ["time on this machine:", f"  {_total('generate', self.generate_time)}; {_total('judge', self.judge_time)};"]
         lines.append(f"  {self.processes} processes, and {self.concurrency} candidates at once where calls are paid")
         lines += [f"note: {note}" for note in self.notes]
@@ -104,24 +105,27 @@ class Plan:
 
     __str__ = text
 
+    def _names(self) -> list[str]:
+        return [part.system for part in self.systems] + [part.judge for part in self.judges]
 
-def _system_line(part: SystemPlan) -> str:
+
+def _system_line(part: SystemPlan, width: int) -> str:
     if part.cannot_run:
-        return f"{part.system:<24} CANNOT RUN: {part.cannot_run}"
+        return f"{part.system:<{width}} CANNOT RUN: {part.cannot_run}"
     calls = "image calls not bounded" if part.image_calls is None else f"at most {part.image_calls} image calls"
     images = "references chosen by the agent" if part.images_sent is None else f"{part.images_sent} references sent"
     return (
-        f"{part.system:<24} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; "
+        f"{part.system:<{width}} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; "
         f"{_dollars(part.cost_usd)}; {_time(Time(part.time_s, part.time_basis))}"
     )
 
 
-def _judge_line(part: JudgePlan) -> str:
+def _judge_line(part: JudgePlan, width: int) -> str:
     if part.cannot_run:
-        return f"{part.judge:<24} CANNOT RUN: {part.cannot_run}"
+        return f"{part.judge:<{width}} CANNOT RUN: {part.cannot_run}"
     time = _time(Time(part.time_s, part.time_basis))
     answers = f"{part.answers} answers, {part.answered} given; {part.calls} model calls"
-    return f"{part.judge:<24} {answers}; {_dollars(part.cost_usd)}; {time}"
+    return f"{part.judge:<{width}} {answers}; {_dollars(part.cost_usd)}; {time}"
 
 
 def _total(verb: str, time: Time) -> str:

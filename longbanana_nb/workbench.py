@@ -56,12 +56,13 @@ def load_release(manifest: PathLike | None = None) -> Release:
 def open_run(run_dir: PathLike = "", *, quiet: bool = False) -> Run:
     """Open a run for reading and print what it measures, who judged, and with which versions.
 
-    An empty `run_dir` means the built-in demo run `reports/first-look` (one case a category), made on first use.
+    An empty `run_dir` means the demo run: `reports/demo` where the demo was run, else `reports/first-look` (one case a category),
+    made on first use.
     """
     if not str(run_dir):
-        from longbanana_nb.demonstration import first_look
+        from longbanana_nb.demonstration import default_run
 
-        run_dir = first_look()
+        run_dir = default_run()
     run = open_folder(run_dir)
     if not quiet:
         print(_heading(run))
@@ -144,6 +145,7 @@ def score(
     if isinstance(target, Run) or Path(target).is_dir():
         run = target if isinstance(target, Run) else open_folder(target)
         return scored.score_run(run, release=_totals_from(release), missing=missing, weights=weights)
+    _require_there("score", target, "a run folder, or a .csv or .jsonl table of verdicts")
     return scored.score_table(Path(target), release=_totals_from(release), missing=missing, weights=weights)
 
 
@@ -223,6 +225,11 @@ def _release_of(experiment: Experiment) -> Release:
     return load_release(experiment.release)
 
 
+def _require_there(verb: str, target: PathLike, expected: str) -> None:
+    if not Path(target).exists():
+        raise CallError(f"{verb}: found nothing at {str(target)!r}; expected {expected}. Check the path.")
+
+
 def _selected(experiment: Experiment, release: Release) -> list[str]:
     """The cases an experiment takes; what is worth knowing about the choice goes to standard error."""
     for note in selection_notes(release.cases, experiment.cases):
@@ -240,6 +247,8 @@ def _to_judge(
         own = [entry.judge() for entry in run.judges.values()]
         planned = [case.case_id for case in run.cases()] if (run.path / "cases.jsonl").is_file() else None
         return run, load_from_manifest(run.manifest), given or own, planned, []
+    if not isinstance(target, Experiment) and Path(target).parts[:1] != ("presets",):
+        _require_there("judge", target, "a run folder, or an experiment file")
     experiment = _experiment(target)
     release = _release_of(experiment)
     run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"))

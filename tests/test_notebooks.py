@@ -89,6 +89,12 @@ def test_a_wrong_parameter_is_refused_before_anything_starts(demo_home, tmp_path
     assert "Traceback" not in done.stderr
 
 
+def test_without_a_run_the_demo_run_is_opened_and_nothing_is_made(demo_home, tmp_path):
+    done = run_command("notebook", "00_start_here", cwd=tmp_path, home=demo_home, check=0)
+    assert done.stdout.strip() == str(demo_home / "reports" / "demo" / "notebooks" / "00_start_here.ipynb")
+    assert not (demo_home / "reports" / "first-look").exists()
+
+
 def test_an_unknown_notebook_is_named_with_the_nearest(demo_home, tmp_path):
     done = run_command("notebook", "04_agregate", cwd=tmp_path, home=demo_home)
     assert done.returncode == 2

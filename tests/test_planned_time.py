@@ -6,6 +6,7 @@ from generation_fixtures import make_agent, make_backend, make_release
 from runs_fixtures import answer, judge, make_run, save_image, write_yaml
 from runs_fixtures import make_release as make_checked_release
 
+import longbanana_nb as lb
 from longbanana_nb.generation import generate_run
 from longbanana_nb.planned_time import Time, in_words, measured_in, shipped_paces, total
 from longbanana_nb.planning import make_plan
@@ -21,8 +22,8 @@ def release(tmp_path):
 
 
 def planned(tmp_path, release, systems, more="", backends=("test",)):
-    lines = "\n".join(f"- {one}" for one in systems)
-    text = f"schema: lb.experiment.v1\nrun: run\nrelease: {release.manifest}\nsystems:\n{lines}\n{more}\n"
+    listed = f"systems: [{', '.join(systems)}]"
+    text = f"schema: lb.experiment.v1\nrun: run\nrelease: {release.manifest}\n{listed}\n{more}\n"
     experiment = load_experiment(write_yaml(tmp_path / "experiment.yaml", text))
     return make_plan(experiment, release, backends=dict.fromkeys(backends, make_backend), agents={"test": make_agent})
 
@@ -105,9 +106,27 @@ def test_one_job_alone_has_no_pace_and_the_shipped_one_is_taken(tmp_path):
 
 def test_a_sum_with_an_unknown_part_is_unknown_and_says_what_is_known():
     assert total([Time(60.0, ""), Time(30.0, "")]).seconds == 90.0
+    assert total([Time(0.0, ""), Time(0.0, "")]) == Time(0.0, "nothing to do")
     assert total([Time(60.0, ""), Time(None, "")]) == Time(None, "about 60 s for what is known")
 
 
 def test_times_are_told_no_finer_than_they_are_known():
     told = [in_words(seconds) for seconds in (None, 0.2, 34.6, 260, 9000)]
     assert told == ["unknown", "under 1 s", "about 35 s", "about 4 min", "about 2.5 h"]
+
+
+def test_lines_of_a_plan_align_whatever_the_names(tmp_path, release):
+    name = "a" * 48
+    lines = planned(tmp_path, release, [DIRECT % (name, "test", 0.1)]).text().splitlines()
+    starts = {line.index(" of 3 candidates") for line in lines if " of 3 candidates" in line}
+    assert len(starts) == 1
+    assert any(line.startswith(f"  {name} 3 of 3") for line in lines)
+
+
+def test_a_sample_larger_than_a_category_is_said(tmp_path, release, capsys):
+    plan = planned(tmp_path, release, [], "cases: {per_category: 5}")
+    assert plan.cases == 3
+    assert "fewer are there, and all are taken: RGC 3." in plan.text()
+    assert len(plan.as_json()["notes"]) == 1
+    lb.generate(tmp_path / "experiment.yaml")
+    assert "note: cases.per_category asks for 5 a category" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from runs_fixtures import make_release, write_yaml
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.paths import presets_folder
-from longbanana_nb.runs import CaseSample, load_experiment, parse_judge, parse_system, select_cases
+from longbanana_nb.runs import CaseSample, load_experiment, parse_judge, parse_system, select_cases, selection_notes
 
 GOOD = """
     schema: lb.experiment.v1
@@ -175,3 +175,17 @@ def test_cases_are_chosen_in_the_order_of_the_release(tmp_path):
     assert len(select_cases(cases, CaseSample(per_category=5))) == 4
     with pytest.raises(CallError, match="Did you mean '007'"):
         select_cases(cases, ("0077", "zzzz"))
+
+
+def test_a_shipped_experiment_writes_where_the_installation_writes(tmp_path, monkeypatch):
+    monkeypatch.setenv("LONGBANANA_HOME", str(tmp_path / "home"))
+    assert load_experiment("presets/experiments/demo.yaml").run == tmp_path / "home" / "reports" / "demo"
+
+
+def test_categories_that_a_sample_empties_are_named(tmp_path):
+    cases = make_release(tmp_path / "release").cases
+    assert selection_notes(cases, CaseSample(per_category=2)) == []
+    assert selection_notes(cases, "all") == []
+    (note,) = selection_notes(cases, CaseSample(per_category=3))
+    assert "asks for 3 a category" in note
+    assert note.endswith("all are taken: SCC 2, RGC 2.")

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from longbanana_nb.errors import CallError, Fault
 from longbanana_nb.names import nearest
-from longbanana_nb.paths import presets_folder
+from longbanana_nb.paths import presets_folder, project_root, writable_root
 from longbanana_nb.runs.judge_spec import JudgeSpec
 from longbanana_nb.runs.places import Places
 from longbanana_nb.runs.shapes import StrictShape, try_shape
@@ -66,6 +66,13 @@ class CaseSample(StrictShape):
     seed: int = 0
 
 
+class CheckSample(StrictShape):
+    """So many checks a case, drawn with a seed; a larger sample with the same seed holds the smaller one."""
+
+    per_case: Count
+    seed: int = 0
+
+
 class ExperimentFile(StrictShape):
     """The file as written; systems and judges are paths or mappings and are read one by one."""
 
@@ -73,6 +80,7 @@ class ExperimentFile(StrictShape):
     run: str
     release: str
     cases: Any = "all"
+    checks: Literal["all"] | CheckSample = "all"
     systems: list[Any] = Field(default_factory=list)
     judges: list[Any] = Field(default_factory=list)
     floors: Floors = Floors()
@@ -95,6 +103,7 @@ class Experiment:
     reuse: tuple[Path, ...]
     limits: Limits
     analysis: Analysis
+    checks: CheckSample | None = None  # None: all
 
     def floor_systems(self) -> tuple[SystemSpec, ...]:
         """The floors that are to be judged, as systems of the same name, in fixed order."""
@@ -128,7 +137,7 @@ def load_experiment(path: str | Path) -> Experiment:
     release = DEMO_RELEASE if raw.release == DEMO_RELEASE else places.release(raw.release)
     experiment = Experiment(
         path=file,
-        run=places.resolve("run", raw.run),
+        run=_run_folder(file, places.resolve("run", raw.run)),
         release=release,  # type: ignore[arg-type]  # a Path or the one token
         cases=cases,
         systems=systems,
@@ -137,6 +146,7 @@ def load_experiment(path: str | Path) -> Experiment:
         reuse=tuple(places.resolve(f"reuse[{i}]", text) for i, text in enumerate(raw.reuse)),
         limits=raw.limits,
         analysis=_with_claims(raw.analysis, places),
+        checks=None if raw.checks == "all" else raw.checks,
     )
     faults += _name_faults(file, experiment) if not faults else []
     if faults:
@@ -151,10 +161,22 @@ def _with_claims(analysis: Analysis, places: Places) -> Analysis:
 
 
 def _experiment_file(path: Path) -> Path:
+    if path.exists() or path.parts[:1] != ("presets",):
+        return path.absolute()
     preset = presets_folder().joinpath(*path.parts[1:])
-    if not path.exists() and path.parts[:1] == ("presets",) and preset.is_file():
+    if preset.is_file():
         return preset
-    return path.absolute()
+    there = sorted(f"presets/experiments/{file.name}" for file in presets_folder().glob("experiments/*.yaml"))
+    near = nearest(path.as_posix(), there)
+    hint = f"Did you mean {near!r}?" if near else f"There are: {', '.join(there)}."
+    raise CallError(f"{path}: found no such file here, and no shipped experiment of that name. {hint}")
+
+
+def _run_folder(file: Path, run: Path) -> Path:
+    """The run folder; that of a shipped experiment lies where this installation writes, for the project may be read-only."""
+    if file.is_relative_to(presets_folder()) and run.is_relative_to(project_root()):
+        return writable_root() / run.relative_to(project_root())
+    return run
 
 
 def _cases(value: Any, file: Path, faults: list[Fault]) -> Literal["all"] | CaseSample | tuple[str, ...]:
