@@ -202,7 +202,10 @@ class Batching:
         questions = sum(len(batch.items) for batch in self.open)
         handles = ", ".join(batch.handle for batch in self.open)
         name = self.judging.opening.profile.name
-        return f"judge {name!r}: {len(self.open)} batches with {questions} questions are still worked on ({handles}); a batch may take a day. Come back later and run the same command again: nothing is handed in twice."
+        return (
+            f"judge {name!r}: {len(self.open)} batches with {questions} questions are still worked on ({handles}); a batch may "
+            "take a day. Come back later and run the same command again: nothing is handed in twice."
+        )
 
     async def _read(self, batch: OpenBatch, state: Batch) -> None:
         """Put the answers of a batch into the journals, then write down that it is read."""

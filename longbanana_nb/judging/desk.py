@@ -106,7 +106,7 @@ class Tariff:
         tokens = input_tokens(self.model, request)
         if self.price is None or tokens is None:
             return 0.0
-        return self.price.most(int(tokens * MARGIN), request.max_tokens)
+        return self.price.most(int(tokens * MARGIN), request.max_tokens, request.cache)
 
     def cost(self, usage: Usage) -> float:
         """What a call did cost."""

@@ -132,4 +132,8 @@ def source_line(facts: RunFacts) -> str:
 
 
 INTERVALS = "Intervals hold the sampling of cases only; judge error is not included."
+SAMPLED = (
+    "Only a sample of each case's checks was asked; intervals hold that too. A pass rate on so few checks a case is rough: more "
+    "cases lie on the wrong side of the threshold by chance."
+)
 CATEGORY_NOTE = "A category is a case's dominant demand, not an exclusive content."

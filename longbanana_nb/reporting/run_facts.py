@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, SystemFacts
@@ -31,14 +31,16 @@ def facts_of_run(run: Run) -> RunFacts:
         license=release.license,
         package=run.meta.package or None,
         level=level,
-        policy={field.name: getattr(policy, field.name) for field in fields(policy) if field.name != "rule"},
+        policy={name: value for name, value in asdict(policy).items() if name != "rule" and (name, value) != ("checks", "all")},
     )
 
 
 def policy_of_run(run: Run) -> Policy:
     """The policy that the run's experiment asks for; the card's where it says nothing."""
     known = {field.name for field in fields(Policy)}
-    return Policy(**{name: value for name, value in run.meta.analysis.items() if name in known and value is not None})
+    asked = {name: value for name, value in run.meta.analysis.items() if name in known and value is not None}
+    sample = run.check_sample
+    return Policy(**asked | ({"checks": f"{sample.per_case} a case (seed {sample.seed})"} if sample is not None else {}))
 
 
 def level_of_run(run: Run) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb.reporting.facts import (
     CATEGORY_NOTE,
     INTERVALS,
+    SAMPLED,
     RunFacts,
     ScoreFrames,
     SystemFacts,
@@ -140,6 +141,7 @@ def footer(
         f"coverage {percent(valid, total)} % ({valid} of {total} verdicts valid, {invalid} invalid)" if total else "no verdicts"
     )
     lines = [f"{source_line(facts)}. {judge_line(facts, judge)}; {coverage}.", f"{policy_line(facts)}."]
+    lines += [SAMPLED] if "checks" in facts.policy else []
     lines += [f"{100 * facts.level:g} % intervals. {INTERVALS}"] if intervals else []
     lines += [CATEGORY_NOTE] if categories else []
     return (*lines, "Best in bold, second best underlined, compared as shown; floors and provisional numbers are not ranked.")

@@ -25,8 +25,9 @@ from longbanana_nb.runs.records import (
     Tokens,
     WorkflowFacts,
 )
+from longbanana_nb.runs.results import writing_results
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_answer, adopt_candidate, adopt_scenes, reusable_answers
-from longbanana_nb.runs.run import Run, create_run, open_run, writing_results
+from longbanana_nb.runs.run import Run, create_run, open_run
 from longbanana_nb.runs.selection import select_cases, selection_notes
 from longbanana_nb.runs.slots import CandidateSlot
 from longbanana_nb.runs.system_spec import (

@@ -78,7 +78,7 @@ def _merged_meta(runs: list[Run], target: Path, faults: list[Fault]) -> RunMeta:
                 repr(_field(first, field)),
                 "Merge runs of one experiment.",
             )
-            for field in ("name", "revision", "manifest_sha256", "analysis")
+            for field in ("name", "revision", "manifest_sha256", "analysis", "checks")
             if _field(run.meta, field) != _field(first, field)
         ]
     return msgspec.structs.replace(
@@ -91,7 +91,7 @@ def _merged_meta(runs: list[Run], target: Path, faults: list[Fault]) -> RunMeta:
 
 
 def _field(meta: RunMeta, name: str) -> Any:
-    return meta.analysis if name == "analysis" else getattr(meta.release, name)
+    return getattr(meta if name in ("analysis", "checks") else meta.release, name)
 
 
 def _unite_judgments(runs: list[Run], building: Path) -> None:

@@ -45,13 +45,14 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunMeta(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All of run.json. Systems and judges stand in the order they were added."""
+    """All of run.json. Systems and judges stand in the order they were added; `checks` is the sample drawn (empty: all)."""
 
     schema: Literal["lb.run.v1"] = "lb.run.v1"
     release: ReleaseFacts
     systems: dict[str, Entry] = {}
     judges: dict[str, Entry] = {}
     analysis: dict[str, Any] = {}
+    checks: dict[str, int] = {}
     package: str = ""
     created_at: str = ""
 

@@ -16,6 +16,7 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import utc_now
 from longbanana_nb.names import case_folder, case_of_folder, require_distinct_folders, require_name
 from longbanana_nb.runs.disk import saving
+from longbanana_nb.runs.experiment import CheckSample
 from longbanana_nb.runs.identity import differing_fields, resolved_judge, resolved_system
 from longbanana_nb.runs.judge_spec import JudgeSpec
 from longbanana_nb.runs.judgments import JudgmentJournal
@@ -23,6 +24,8 @@ from longbanana_nb.runs.lock import RunLock
 from longbanana_nb.runs.meta import Entry, ReleaseFacts, RunMeta, read_meta, release_faults, write_meta
 from longbanana_nb.runs.plan import PlannedCase, PlannedCheck, plan_case, plan_checks, read_rows, write_rows
 from longbanana_nb.runs.records import Record
+from longbanana_nb.runs.results import is_part, remove_parts
+from longbanana_nb.runs.selection import select_checks
 from longbanana_nb.runs.slots import CandidateSlot
 from longbanana_nb.runs.system_spec import SystemSpec
 
@@ -30,8 +33,6 @@ if TYPE_CHECKING:
     from longbanana_nb.release import Evaluation, Release
 
 RUN_JSON, CASES, CHECKS = "run.json", "cases.jsonl", "checks.jsonl"
-RESULTS = ("scores", "tables", "figures")  # folders written by whoever looks, also while another process owns the run
-RESULTS_WAIT_S = 60.0
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -128,12 +129,19 @@ class Run:
         if faults:
             raise DataError(f"{self.path} measures another release.", faults)
 
-    def index_checks(self, release: Release, evaluation: Evaluation, case_ids: Iterable[str] | None = None) -> None:
+    def index_checks(
+        self,
+        release: Release,
+        evaluation: Evaluation,
+        case_ids: Iterable[str] | None = None,
+        sample: CheckSample | None = None,
+    ) -> None:
         """Freeze the plan: the cases and checks every denominator comes from. Later tables need only the run folder.
 
         Args:
             case_ids: the selection; None takes every case. A later call replaces the plan, and what is then no longer
                 planned stays on disk and is listed by `leftovers`.
+            sample: how many checks of each case are taken; None takes all.
 
         Raises:
             DataError: where this is not the release the run measures.
@@ -144,7 +152,16 @@ class Run:
         require_distinct_folders(case.case_id for _, case in cases)
         with self.owner():
             write_rows(self.path / CASES, (plan_case(n, case) for n, case in cases))
-            write_rows(self.path / CHECKS, (check for _, case in cases for check in plan_checks(case, evaluation)))
+            chosen_checks = [check for _, case in cases for check in select_checks(plan_checks(case, evaluation), sample)]
+            write_rows(self.path / CHECKS, chosen_checks)
+            drawn = sample.model_dump() if sample is not None else {}
+            if self.meta.checks != drawn:
+                self._write(checks=drawn)
+
+    @property
+    def check_sample(self) -> CheckSample | None:
+        """How many checks of each case the plan takes; None: all."""
+        return CheckSample(**self.meta.checks) if self.meta.checks else None
 
     def cases(self) -> list[PlannedCase]:
         """The planned cases in the release's order."""
@@ -248,42 +265,6 @@ def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -
             write_meta(folder / RUN_JSON, meta)
     finally:
         lock.release()
-
-
-def is_part(name: str) -> bool:
-    """Whether this is the name of a file that was being written when its process ended."""
-    return name.startswith(".") and name.endswith(".part")
-
-
-@contextlib.contextmanager
-def writing_results(folder: Path) -> Iterator[None]:
-    """Hold the results of a run (scores, tables, figures) for writing, for as long as a few files take; not to be nested.
-
-    Results are made from what the run holds, so a notebook may write them while `judge` owns the run; other writers of results
-    wait. What a killed one left half-written there is removed on entry.
-
-    Raises:
-        CallError: where another process has been writing results for a minute.
-    """
-    lock = RunLock(folder, "results.lock", signed=False)
-    lock.acquire(RESULTS_WAIT_S)
-    try:
-        with saving(folder):
-            for name in RESULTS:
-                remove_parts(folder / name)
-        yield
-    finally:
-        lock.release()
-
-
-def remove_parts(folder: Path) -> None:
-    """Remove half-written hidden files below a folder whose lock is held; the results of a run have a lock of their own."""
-    for parent, folders, names in os.walk(folder):
-        if Path(parent) == folder:
-            folders[:] = [name for name in folders if name not in RESULTS]
-        for name in names:
-            if is_part(name):
-                Path(parent, name).unlink(missing_ok=True)
 
 
 def relative_to_run(path: Path, folder: Path) -> str:

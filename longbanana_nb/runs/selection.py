@@ -1,15 +1,16 @@
-"""Which cases of a release an experiment takes."""
+"""Which cases of a release, and which of their checks, an experiment takes."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 from longbanana_nb.errors import CallError, Fault
 from longbanana_nb.names import nearest
-from longbanana_nb.runs.experiment import CaseSample
+from longbanana_nb.runs.experiment import CaseSample, CheckSample
+from longbanana_nb.runs.plan import PlannedCheck
 
 
 class HasCategory(Protocol):
@@ -64,3 +65,25 @@ def _draw(cases: Mapping[str, HasCategory], sample: CaseSample) -> list[str]:
         chance = random.Random(f"{sample.seed}:{category}")
         drawn.update(chance.sample(ids, min(sample.per_category, len(ids))))
     return [case_id for case_id in cases if case_id in drawn]
+
+
+def select_checks(checks: Sequence[PlannedCheck], sample: CheckSample | None) -> list[PlannedCheck]:
+    """The chosen checks of one case, in their order; None takes all, and so does a sample that asks for more than there are.
+
+    Strata are dimension and polarity where known. Each check gets a place in a queue in which every stratum is spread evenly
+    from a random start, and the first of the queue are taken: so strata are drawn in proportion, every check of a case is
+    about as likely as any other, and a larger sample with the same seed holds the smaller one.
+    """
+    if sample is None or sample.per_case >= len(checks):
+        return list(checks)
+    strata: dict[tuple[str, str], list[PlannedCheck]] = {}
+    for check in sorted(checks, key=lambda one: one.check_id):
+        strata.setdefault((check.dimension or "", check.polarity or ""), []).append(check)
+    places: dict[str, float] = {}
+    for name, members in sorted(strata.items()):
+        chance = random.Random(f"{sample.seed}:{members[0].case_id}:{name}")
+        chance.shuffle(members)
+        start = chance.random()
+        places.update({check.check_id: (n + start) / len(members) for n, check in enumerate(members)})
+    taken = set(sorted(places, key=lambda check_id: (places[check_id], check_id))[: sample.per_case])
+    return [check for check in checks if check.check_id in taken]

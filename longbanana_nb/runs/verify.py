@@ -12,7 +12,8 @@ from longbanana_nb.runs.judgments import JudgmentJournal
 from longbanana_nb.runs.keyscan import key_faults
 from longbanana_nb.runs.ledger import read_calls
 from longbanana_nb.runs.records import Record, named_files, read_record
-from longbanana_nb.runs.run import Run, is_part
+from longbanana_nb.runs.results import is_part
+from longbanana_nb.runs.run import Run
 from longbanana_nb.runs.slots import CALLS, RECORD, TRACE, CandidateSlot
 
 

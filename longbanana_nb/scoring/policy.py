@@ -25,6 +25,7 @@ class Policy:
         weights: name of the weights inside a case for the pass rate; only `uniform-v1` exists.
         threshold: score (0-100) from which on a case passes.
         rule: how the threshold is compared; always ">=".
+        checks: "all", or in words which sample of each case's checks was asked; said with every number, and changes none.
 
     Raises:
         CallError: for a value outside these, with the nearest that is allowed.
@@ -35,6 +36,7 @@ class Policy:
     weights: str = "uniform-v1"
     threshold: float = 70
     rule: str = ">="
+    checks: str = "all"
 
     def __post_init__(self) -> None:
         if self.missing not in MISSING_POLICIES:

@@ -74,6 +74,7 @@ class Scores:
         """The object of `lb.scores.v1`: exactly its keys, null where undefined, nothing rounded."""
         policy = {"missing": self.policy.missing, "min_case_coverage": self.policy.min_case_coverage}
         policy |= {"weights": self.policy.weights, "threshold": self.policy.threshold, "rule": self.policy.rule}
+        policy |= {"checks": self.policy.checks} if self.policy.checks != "all" else {}
         return {
             "schema": "lb.scores.v1",
             "release": self.release,
