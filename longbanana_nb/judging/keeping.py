@@ -81,10 +81,10 @@ class Keeper:
             self.opening.summary.count(judgment)
 
     def _journal(self, work: Work) -> Journal:
-        record, profile = work.opened.record, self.opening.profile
+        record = work.opened.record
         place = (record.system, record.case_id)
         if place not in self._journals:
-            self._journals[place] = Journal(self.opening.run.judgments(profile.name, *place).path)
+            self._journals[place] = Journal(self.opening.journal(*place).path)
         return self._journals[place]
 
     def _judgment(self, work: Work, n: int, answer: ModelAnswer, bill: Bill) -> Judgment:

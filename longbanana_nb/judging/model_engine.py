@@ -28,7 +28,6 @@ from longbanana_nb.runs.commits import Commits, committing
 from longbanana_nb.runs.experiment import Limits
 from longbanana_nb.runs.interrupts import Stop
 from longbanana_nb.runs.judge_spec import Sending
-from longbanana_nb.runs.ledger import calls_of_judge
 from longbanana_nb.runs.own_loop import in_own_loop
 from longbanana_nb.runs.progress import progress_bar
 
@@ -167,7 +166,7 @@ class Judging:
             sending=self.sending,
             retry=retry,
             tariff=Tariff(self.ready.model, self.ready.price),
-            ledger=Ledger(calls_of_judge(self.opening.run, self.opening.profile.name)),
+            ledger=Ledger(self.opening.calls),
             budget=self.budget,
             commits=commits,
             flight=flight,

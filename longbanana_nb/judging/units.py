@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.judging.protocols import PictureFile
 from longbanana_nb.judging.summary import Summary
-from longbanana_nb.runs import JudgeSpec, Judgment, adopt_answer, current_record
+from longbanana_nb.runs import JudgeSpec, Judgment, JudgmentJournal, adopt_answer, current_record
 from longbanana_nb.runs.judge_spec import TRANSIENT
+from longbanana_nb.runs.ledger import calls_of_judge
 from longbanana_nb.runs.plan import Keys, PlannedCase, PlannedCheck, plan_case, plan_checks
 
 if TYPE_CHECKING:
@@ -57,11 +59,20 @@ class Opening:
     summary: Summary
     retry: Collection[str] = ()
 
+    @property
+    def calls(self) -> Path:
+        """Where the judge's paid calls are written down."""
+        return calls_of_judge(self.run, self.profile.name)
+
+    def journal(self, system: str, case_id: str) -> JudgmentJournal:
+        """Where its answers on one system and case are kept."""
+        return self.run.judgments(self.profile.name, system, case_id)
+
     def candidates(self, case: PlannedCase, checks: Sequence[PlannedCheck]) -> Iterator[OpenCandidate]:
         """The candidates of a case on which something is open, system by system; counts go to the summary."""
         keys = Keys.of(self.profile, self.judge_sha256, self.run.meta.release.revision, case)
         for system, entry in self.run.systems.items():
-            lines = self.run.judgments(self.profile.name, system, case.case_id).read()
+            lines = self.journal(system, case.case_id).read()
             for sample in range(entry.system().samples):
                 self.summary.expected += len(checks) * self.profile.samples
                 record = current_record(self.run, system, case.case_id, sample)
@@ -104,7 +115,7 @@ class Opening:
                     opened.units.append(unit)
         if adopted:
             record = opened.record
-            self.run.judgments(self.profile.name, record.system, record.case_id).append_many(adopted)
+            self.journal(record.system, record.case_id).append_many(adopted)
             self.summary.reused += len(adopted)
             for judgment in adopted:
                 self.summary.count(judgment)

@@ -1,0 +1,1 @@
+"""The audit of one's own judge: minimal pairs made, judged and counted, and a canary set asked again later."""

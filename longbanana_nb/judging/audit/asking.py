@@ -39,12 +39,12 @@ class Asked:
     picture: PictureFile
     shown: Mapping[str, str]
     judge_sample: int
-    attempt: int = 1
+    invalid_before: tuple[str, ...] = ()
 
-    def references(self) -> dict[str, PictureFile]:
-        """The case's pictures by id, those exchanged under the id they are shown as."""
-        files = {one.id: PictureFile(one.id, one.file, one.sha256) for one in self.case.inputs}
-        return {name: _renamed(files[self.shown.get(name, name)], name) for name in files}
+    @property
+    def attempt(self) -> int:
+        """The number of the next answer, from 1."""
+        return len(self.invalid_before) + 1
 
 
 Keep = Callable[[Sequence[Judgment]], None]
@@ -75,7 +75,8 @@ class Questions:
         if case is None or planned is None:
             where, fix = f"audit of {self.profile.name!r}", "Make the audit anew with the release as it is now."
             raise DataError(
-                "A pair cannot be asked.", [Fault(where, "unknown_check", check_id, "a check of the release", fix, case_id, check_id)]
+                "A pair cannot be asked.",
+                [Fault(where, "unknown_check", check_id, "a check of the release", fix, case_id, check_id)],
             )
         check = self._checks[case_id, check_id]
         probe = side.probe if side.probe is not None else self.evaluation.probes.get((case_id, check_id))
@@ -129,7 +130,7 @@ def ask_all(
             journal.append_many([_adopted(reusable[one.key], one, profile)])
             before[one.key].append(reusable[one.key])
             continue
-        opened[one.key] = replace(one, attempt=len(given) + 1)
+        opened[one.key] = replace(one, invalid_before=tuple(str(line.invalid) for line in given))
     if opened:
         asker(list(opened.values()), journal.append_many)
 
@@ -158,10 +159,6 @@ def _exchanged(planned: PlannedCheck, case: Case, side: Side, probe: Mapping[str
         probe_sha256=sha256_bytes(canonical_json(probe)),
         exemplars={name: files[name] for name in named if name in files},
     )
-
-
-def _renamed(file: PictureFile, name: str) -> PictureFile:
-    return PictureFile(name, file.file, file.sha256)
 
 
 @dataclass(slots=True)
@@ -195,7 +192,7 @@ class ProbeAsker:
                     keep([self._judgment(one, answer) for one, answer in zip(group, given.answers, strict=False)])
             stop.require_complete(done + len(failures), len(work), "parts of the audit")
         if failures:
-            raise Incomplete("\n".join(["Some pictures of the audit could not be judged; the other answers are kept.", *failures]))
+            raise Incomplete("\n".join(["Some pictures could not be judged; the other answers are kept.", *failures]))
 
     def _jobs(self, questions: Sequence[Asked]) -> Iterable[tuple[CaseJob, list[list[Asked]]]]:
         """Jobs of a few pictures; each picture carries the questions on it."""

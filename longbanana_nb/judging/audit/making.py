@@ -1,4 +1,4 @@
-"""Making the pairs of an audit: of each kind so many, spread over cases, categories and polarities, falls and rises in balance."""
+"""Making the pairs of an audit: of each kind so many, spread over cases and polarities, falls and rises in balance."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _other_cases(
 
 
 def chosen(pairs: Iterable[Pair], per_kind: int, seed: int) -> list[Pair]:
-    """Of each kind at most so many, cases and polarities in turn; every second must-move pair the other way round, a rise first."""
+    """Of each kind at most so many, cases and polarities in turn; every second must-move pair is turned, a rise first."""
     by_kind: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         by_kind[pair.kind].append(pair)
@@ -149,7 +149,7 @@ def keep_pairs(
     kept = placed(folder, chosen(pairs, making.per_kind, making.seed))
     named = {side.picture for pair in kept for side in (pair.before, pair.after)}
     reasons = [(kind, reason, number) for (kind, reason), number in sorted(left_out.items())]
-    made = {kind for kind in (pair.kind for pair in kept)}
+    made = {pair.kind for pair in kept}
     reasons += [(kind, "no check of these cases allows it", 0) for kind in KINDS if kind not in made]
     making = msgspec.structs.replace(making, left_out=reasons)
     folder.save(making, kept, {sha256: data for sha256, data in pictures.items() if sha256 in named})

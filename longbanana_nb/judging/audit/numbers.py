@@ -152,10 +152,16 @@ def mean_shift(shifts: Sequence[float], level: float = LEVEL) -> Row:
 def repeats(labels: Iterable[Sequence[int | None]]) -> Row:
     """How far a judge's samples agree on one question, over the questions with at least two valid answers.
 
-    `agreement` is the share on which all valid samples say the same; `mean_spread` the mean of highest less lowest label.
+    `rate` is the share on which all valid samples say the same; `mean_spread` the mean of highest less lowest label.
     """
     asked = list(labels)
     several = [valid for one in asked if len(valid := [label for label in one if label is not None]) > 1]
     same = sum(len(set(valid)) == 1 for valid in several)
     spread = fmean(max(valid) - min(valid) for valid in several) if several else None
-    return {"questions": len(asked), "compared": len(several), "agreed": same, **rate("", same, len(several)), "mean_spread": spread}
+    return {
+        "questions": len(asked),
+        "compared": len(several),
+        "agreed": same,
+        **rate("", same, len(several)),
+        "mean_spread": spread,
+    }

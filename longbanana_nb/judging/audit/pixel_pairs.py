@@ -29,9 +29,13 @@ if TYPE_CHECKING:
     from longbanana_nb.runs import Run
 
 VERSION = "pixel-pairs-1"
-SIDEWAYS = re.compile(r"\b(left|right)\s+(of|side|half|edge|third|quarter|to)\b|\b(to|on|at|from|in) the (far |very )?(left|right)\b")
+SIDEWAYS = re.compile(
+    r"\b(left|right)\s+(of|side|half|edge|third|quarter|to)\b|\b(to|on|at|from|in) the (far |very )?(left|right)\b"
+)
 LETTERS = re.compile(r"letter|text|word|caption|inscri|writ|read|label|sign|[\"“”]", re.IGNORECASE)
-LIKENESS = re.compile(r"look like|looks like|same (as|object|person|item|one)|match(es)? (the|its) .*reference|bound reference", re.I)
+LIKENESS = re.compile(
+    r"look like|looks like|same (as|object|person|item|one)|match(es)? (the|its) .*reference|bound reference", re.I
+)
 Edited = Callable[[bytes], bytes]
 
 
@@ -48,7 +52,6 @@ class Answered:
     sample: int
     sha256: str
     file: Path
-    box: edits.Box | None
 
     @property
     def is_positive(self) -> bool:
@@ -96,8 +99,8 @@ def answered_checks(run: Run, release: Release, evaluation: Evaluation, judge: s
     found = [one for row in mine.itertuples(index=False) if (one := _answered(run, release, evaluation, row)) is not None]
     if not found:
         raise CallError(
-            f"audit: {judge!r} has no valid answer on a candidate of {run.path} yet, and pairs from pixels start from its answers. "
-            "Run `longbanana-nb judge` on it first."
+            f"audit: {judge!r} has no valid answer on a candidate of {run.path} yet, and pairs from pixels start from its "
+            "answers. Run `longbanana-nb judge` on it first."
         )
     return found
 
@@ -114,9 +117,8 @@ def _answered(run: Run, release: Release, evaluation: Evaluation, row: Any) -> A
     probe = parse_probe(value, f"probe of {row.check_id!r}") if value is not None else None
     unit = evaluation.units.get((row.case_id, row.check_id))
     file = slot.folder / record.image.file
-    return Answered(
-        release.cases[row.case_id], check, unit, probe, int(row.label), row.system, int(row.sample), record.image.sha256, file, None
-    )
+    case, label, sample = release.cases[row.case_id], int(row.label), int(row.sample)
+    return Answered(case, check, unit, probe, label, row.system, sample, record.image.sha256, file)
 
 
 def basis_of(answered: Sequence[Answered]) -> str:
@@ -160,14 +162,14 @@ def _in_order(answered: Sequence[Answered], seed: str) -> Iterator[Answered]:
     yield from in_turn(cases)
 
 
-NOT_PASS = "this judge did not say Pass"
+UNPASSED = "this judge did not say Pass"
 NOT_POSITIVE = "it does not ask for something to be there"
 Made = Pair | str
 
 
 def _other_case(bench: Bench, one: Answered, chance: random.Random, n: int) -> Made:
     if not one.is_positive or one.label != 2:
-        return NOT_POSITIVE if not one.is_positive else NOT_PASS
+        return NOT_POSITIVE if not one.is_positive else UNPASSED
     others = [each for each in bench.answered if each.case.category != one.case.category and each.system == one.system]
     if not others:
         return "no candidate of another category"
@@ -177,7 +179,7 @@ def _other_case(bench: Bench, one: Answered, chance: random.Random, n: int) -> M
 
 def _words(bench: Bench, one: Answered, chance: random.Random, n: int) -> Made:
     if not one.is_positive or one.label != 2:
-        return NOT_POSITIVE if not one.is_positive else NOT_PASS
+        return NOT_POSITIVE if not one.is_positive else UNPASSED
     if LETTERS.search(one.check.question) or isinstance(one.probe, p.Text | p.Palette | p.Not):
         return "its answer may lie in words"
     size = edits.pixels_of(one.file.read_bytes()).shape
@@ -189,7 +191,7 @@ def _mirror(bench: Bench, one: Answered, chance: random.Random, n: int) -> Made:
     if not _is_sideways(one):
         return "it does not turn on left and right"
     if one.label != 2:
-        return NOT_PASS
+        return UNPASSED
     after = Side(bench.edited(one, edits.mirrored))
     return bench.pair("mirror", one, after, "flip_down", "the whole picture mirrored")
 
@@ -213,7 +215,7 @@ def _other_reference(bench: Bench, one: Answered, chance: random.Random, n: int)
     if not (isinstance(one.probe, p.SameAs) or (one.probe is None and LIKENESS.search(one.check.question))) or not bound:
         return "it does not compare with a reference"
     if one.label != 2:
-        return NOT_PASS
+        return UNPASSED
     related = {
         name
         for check in bench.evaluation.checks[one.case.case_id]

@@ -53,7 +53,12 @@ class Bench:
 
 
 def audit_judge(
-    bench: Bench, *, per_kind: int = USUAL_PAIRS, seed: int = 1, source: SourceChoice = "auto", graph_maker: GraphMaker | None = None
+    bench: Bench,
+    *,
+    per_kind: int = USUAL_PAIRS,
+    seed: int = 1,
+    source: SourceChoice = "auto",
+    graph_maker: GraphMaker | None = None,
 ) -> dict[str, Any]:
     """Audit one judge by minimal pairs; returns what is written to `audits/<judge>/audit.json` (`lb.audit.v1`).
 
@@ -73,8 +78,8 @@ def audit_judge(
         raise CallError(f"audit: found {per_kind} pairs of a kind; expected at least 1.")
     if source == "graph" and graph_maker is None:
         raise CallError(
-            f"audit: nothing here makes pairs from the graphs of {bench.release.name}. Take --source pixels: edits of the run's own "
-            "candidates."
+            f"audit: nothing here makes pairs from the graphs of {bench.release.name}. Take --source pixels: edits of the run's "
+            "own candidates."
         )
     with bench.run.owner():
         _make(bench, per_kind, seed, graph_maker if source != "pixels" else None)
@@ -91,9 +96,12 @@ def audit_judge(
 def _make(bench: Bench, per_kind: int, seed: int, graph_maker: GraphMaker | None) -> None:
     """Make the pairs, unless the same ones stand there whole."""
     folder, release = bench.folder, bench.release
-    settings = {"release": release.name, "revision": release.revision, "per_kind": per_kind, "seed": seed}
+
+    def making_of(source: str, version: str, basis: str = "") -> Making:
+        return Making(release.name, release.revision, source, version, per_kind, seed, basis)
+
     if graph_maker is not None:
-        making = Making(source="graph", maker=graph_maker.version, **settings)
+        making = making_of("graph", graph_maker.version)
         if not folder.has_whole(making):
             made = maker.pairs_from_graphs(
                 bench.run, release, bench.evaluation, graph_maker.function, per_kind=per_kind, seed=seed
@@ -101,7 +109,7 @@ def _make(bench: Bench, per_kind: int, seed: int, graph_maker: GraphMaker | None
             maker.keep_pairs(folder, making, *made)
         return
     answered = pixel_pairs.answered_checks(bench.run, release, bench.evaluation, bench.profile.name)
-    making = Making(source="pixels", maker=pixel_pairs.VERSION, basis=pixel_pairs.basis_of(answered), **settings)
+    making = making_of("pixels", pixel_pairs.VERSION, pixel_pairs.basis_of(answered))
     if not folder.has_whole(making):
         made = pixel_pairs.pairs_from_pixels(bench.run, bench.evaluation, answered, per_kind=per_kind, seed=seed)
         maker.keep_pairs(folder, making, *made)
@@ -160,7 +168,9 @@ def _how(making: Making) -> dict[str, Any]:
 
 def _outcome(pair: Pair, given: Mapping[Place, Judgment | None]) -> Outcome:
     before, after = (given.get((pair.id, name, 0)) for name in ("before", "after"))
-    reasons = tuple("not_asked" if one is None else str(one.invalid) for one in (before, after) if one is None or one.label is None)
+    reasons = tuple(
+        "not_asked" if one is None else str(one.invalid) for one in (before, after) if one is None or one.label is None
+    )
     return Outcome(pair, before.label if before else None, after.label if after else None, reasons)
 
 
