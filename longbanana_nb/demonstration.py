@@ -17,6 +17,7 @@ from longbanana_nb.reporting import build_report, run_notebook
 from longbanana_nb.reporting.executed_copy import keep_unexecuted
 from longbanana_nb.reporting.report import refuse_keys
 from longbanana_nb.runs import Failure, each, load_experiment, open_run, usual_workers
+from longbanana_nb.runs.disk import saving
 from longbanana_nb.runs.progress import is_progress_watched
 from longbanana_nb.runs.strict_yaml import read_yaml
 
@@ -134,7 +135,8 @@ class NotebookJob:
 def execute_job(job: NotebookJob) -> tuple[bool, str] | None:
     """Execute a notebook in a worker process: None, or whether its work was only incomplete, and what went wrong."""
     try:
-        run_notebook(job.notebook, {"run_dir": str(job.run_dir)}, job.copy, expect_files=job.expected, quiet=True)
+        with saving(job.copy):
+            run_notebook(job.notebook, {"run_dir": str(job.run_dir)}, job.copy, expect_files=job.expected, quiet=True)
     except WorkbenchError as error:
         return isinstance(error, Incomplete), str(error)
     return None

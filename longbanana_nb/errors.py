@@ -35,6 +35,10 @@ class WorkbenchError(Exception):
         lines = [message, *(f"  {fault}" for fault in self.faults)]
         super().__init__("\n".join(lines))
 
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows in place of a traceback: the same words as on the command line."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class DataError(WorkbenchError):
     """Bad data or a bad run (exit 1)."""

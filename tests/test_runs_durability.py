@@ -8,9 +8,11 @@ import textwrap
 import time
 from pathlib import Path
 
+import nbformat
 import pytest
 from runs_fixtures import CASE_IDS, answer, make_release, make_run, save_image, save_outcome
 
+from longbanana_nb.demonstration import NotebookJob, execute_job
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.runs import Journal, open_run, verdict_grid
@@ -245,3 +247,15 @@ def test_a_read_only_folder_is_said_plainly_and_can_still_be_read(small_disk, tm
     with pytest.raises(DataError, match="Read-only file system"):
         run.judgments("tools", "sys-a", "NA").append_many([answer(run, "007", "001", 2, red)])
     assert (verdict_grid(open_run(run.path)).state == "valid").sum() == 1
+
+
+@needs_mount
+def test_a_disk_that_fills_under_a_report_is_said_plainly(small_disk, tmp_path):
+    notebook = tmp_path / "00_small.ipynb"
+    parameters = nbformat.v4.new_code_cell('run_dir: str = ""', metadata={"tags": ["parameters"]})
+    nbformat.write(nbformat.v4.new_notebook(cells=[parameters, nbformat.v4.new_code_cell("print('x' * 300_000)")]), notebook)
+    (small_disk / "filler").write_bytes(b"x" * 400_000)
+    result = execute_job(NotebookJob(notebook, small_disk / "run", small_disk / "run" / notebook.name, ()))
+    assert result is not None
+    assert f"No space left on device while writing {small_disk / 'run' / notebook.name}" in result[1]
+    assert "free space and run the same command again" in result[1]
