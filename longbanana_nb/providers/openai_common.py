@@ -104,7 +104,7 @@ def fault_of(
         is_too_large=status in (400, 413, 422, 200) and (code in _TOO_LARGE or bool(_SAYS_TOO_LARGE.search(message))),
         key=key,
     )
-    if status < 400:
+    if status < 300:
         found.kind, found.maybe_paid = _kind_in_success(found), True
     return found
 
@@ -123,14 +123,14 @@ class Connection:
         self._key, self._timeout_s, self._free = key, timeout_s, asyncio.Semaphore(connections)
         self._http = http_client(timeout_s=timeout_s, connections=connections)
         self._most_bytes = model.limits.request_bytes
-        authorization: Any = f"Bearer {key}" if key else openai.Omit()
+        self._options: Any = {} if key else {"headers": {"Authorization": openai.Omit()}}
         self.client = openai.AsyncOpenAI(
             api_key=key or "none",
             base_url=base_url,
             max_retries=0,
             http_client=self._http,
         )
-        self.client._custom_headers = {"Authorization": authorization}  # the SDK fills it from OPENAI_CUSTOM_HEADERS
+        self.client._custom_headers = {}  # the SDK fills it from OPENAI_CUSTOM_HEADERS, which could even replace the key
         self.client.organization = self.client.project = self.client.admin_api_key = None
 
     async def post(self, path: str, build: Callable[[], bytes]) -> tuple[Mapping[str, Any], str | None]:
@@ -138,7 +138,9 @@ class Connection:
         content = bounded(self.who, await asyncio.to_thread(build), self._most_bytes)
         post: Any = self.client.post
         async with self.once():
-            response: httpx2.Response = await post(path, cast_to=httpx2.Response, content=content, stream=True)
+            response: httpx2.Response = await post(
+                path, cast_to=httpx2.Response, content=content, options=self._options, stream=True
+            )
             data = await whole(self.who, response)
         request_id = response.headers.get("x-request-id")
         return object_of(self.who, data, status=response.status_code, request_id=request_id), request_id

@@ -7,6 +7,7 @@ import datetime as dt
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from longbanana_nb.errors import CallError
 from longbanana_nb.providers import openai_responses_wire as wire
 from longbanana_nb.providers.contracts import Adapter, Batch, BatchItem, Picture, ProviderError, Reply, Request, Upload
 from longbanana_nb.providers.openai_common import Connection, fault_of
@@ -28,7 +29,9 @@ _BATCH_STATES: dict[str, Literal["working", "ended", "failed", "expired"]] = {
 
 
 def open_adapter(model: Model, *, key: str | None, base_url: str, timeout_s: float, connections: int) -> Adapter:
-    """An adapter for a model of OpenAI."""
+    """An adapter for a model of OpenAI; CallError without a key."""
+    if key is None:
+        raise CallError(f"{model.provider}/{model.id} needs a key in {' or '.join(model.key_env)}.")
     return OpenAIResponses(model, Connection(model, key=key, base_url=base_url, timeout_s=timeout_s, connections=connections))
 
 
