@@ -12,24 +12,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from longbanana_nb import __version__
+from longbanana_nb.arguments import parser
 from longbanana_nb.errors import CallError, Incomplete, WorkbenchError
 
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-EPILOG = """\
-start here:
-  longbanana-nb demo          the whole loop on built-in data: no key, no network, a few minutes
-  longbanana-nb doctor        what is installed and what can run
-
-exit codes: 0 complete and good, 1 bad data or run, 2 bad call, 3 incomplete (budget, interruption, coverage below 100 %)
-"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code; a person's mistake prints its text, never a traceback."""
     _print_anything()
-    arguments = _parser().parse_args(argv)
-    verb: Callable[[argparse.Namespace], int] = arguments.verb
+    arguments = parser().parse_args(argv)
+    verb: Callable[[argparse.Namespace], int] = globals()[arguments.verb.replace("-", "_")]
     try:
         return verb(arguments)
     except WorkbenchError as error:
@@ -75,89 +68,6 @@ def _os_error_text(error: OSError) -> str:
     elif error.errno == errno.EROFS:
         advice = "Choose a folder that can be written."
     return f"{place}{error.strerror or error}. {advice}"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="longbanana-nb",
-        description="Generate, judge, score and explain long-context multi-reference image synthesis.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"longbanana-nb {__version__}")
-    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-
-    def verb(name: str, function: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        added.set_defaults(verb=function)
-        return added
-
-    one = verb("demo", demo, "build the demo release, generate, judge, score and report; no key, no network")
-    one.add_argument("--run", type=Path, metavar="DIR", help="where the run goes (default: reports/demo)")
-    one.add_argument("--cases", type=int, default=3, metavar="N", help="cases a category: 3 (default) to 10 (the full shape)")
-
-    one = verb("validate-data", validate_data, "check a release: hashes, counts, ids, paths, every picture")
-    one.add_argument("manifest", nargs="?", type=Path, metavar="MANIFEST", help="default: $DATASET_MANIFEST")
-    one.add_argument("--evaluation", action="store_true", help="open the evaluation side too (else it stays unopened)")
-    one.add_argument("--no-decode", action="store_true", help="check hashes and text only")
-    one.add_argument("--json", action="store_true", help="print one JSON object")
-
-    one = verb("fetch", fetch, "download or unpack a published release, verified before and after")
-    one.add_argument("release", metavar="RELEASE", help="open_v1 or open_v1p5")
-    one.add_argument("--to", type=Path, metavar="DIR", help="folder for releases (default: data/releases)")
-    one.add_argument(
-        "--from", dest="source", metavar="URL|FILE", help="archive with SHA256SUMS beside it (default: the dataset's page)"
-    )
-
-    one = verb("plan", plan, "say what an experiment will do and cost, and what cannot run; spends nothing")
-    one.add_argument("experiment", type=Path, metavar="EXPERIMENT.yaml")
-    one.add_argument("--json", action="store_true", help="print one JSON object")
-
-    one = verb("generate", generate, "run the systems of an experiment; finished cases are not done again")
-    one.add_argument("experiment", type=Path, metavar="EXPERIMENT.yaml")
-
-    one = verb("import-candidates", import_candidates, "take in images made elsewhere, by case id")
-    one.add_argument("run", type=Path, metavar="RUN", help="run folder (made if need be)")
-    one.add_argument("folder", type=Path, metavar="FOLDER", help="images named by case id")
-    one.add_argument("--system", required=True, metavar="NAME", help="name of the system that made them")
-    one.add_argument("--release", metavar="MANIFEST", help="release of a new run (default: $DATASET_MANIFEST)")
-
-    one = verb("judge", judge, "judge every check that has no current answer")
-    one.add_argument("target", type=Path, metavar="EXPERIMENT.yaml|RUN")
-    one.add_argument("--profile", type=Path, metavar="FILE", help="judge profile (for a RUN; default: its own judges)")
-
-    one = verb("score", score, "score a run, or a bare table of verdicts")
-    one.add_argument("target", type=Path, metavar="RUN|TABLE")
-    one.add_argument("--release", type=Path, metavar="MANIFEST", help="take the totals from this release")
-    one.add_argument(
-        "--missing", choices=["delivered", "zero"], help="policy for missing verdicts (default: the run's, else delivered)"
-    )
-    one.add_argument("--weights", metavar="NAME|FILE", help="weights of checks for the pass rate (default: uniform-v1)")
-    one.add_argument("--json", action="store_true", help="print one JSON object (lb.scores.v1)")
-
-    one = verb("agree", agree, "compare judgments with human labels (not there yet)")
-    one.add_argument("--human", type=Path, metavar="FILE")
-    one.add_argument("--judge", type=Path, metavar="FILE")
-    one.add_argument("--round", choices=["1", "2", "adjudicated"])
-    one.add_argument("--json", action="store_true")
-
-    one = verb("report", report, "tables, figures, executed notebooks and report.html of a run; never generates or judges")
-    one.add_argument("run", type=Path, metavar="RUN")
-
-    one = verb("merge", merge, "join runs by unit into a new one")
-    one.add_argument("out", type=Path, metavar="OUT")
-    one.add_argument("runs", type=Path, nargs="+", metavar="RUN")
-
-    one = verb("verify", verify, "re-hash every file of a run and recompute every table cell")
-    one.add_argument("run", type=Path, metavar="RUN")
-
-    one = verb("notebook", notebook, "run a notebook with checked parameters")
-    one.add_argument("name", metavar="NAME", help="for instance 04_aggregate, or a path")
-    one.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"))
-    one.add_argument("-f", dest="file", type=Path, metavar="FILE", help="YAML file with parameters")
-
-    verb("doctor", doctor, "what is installed, which keys are set (never their value), what can run")
-    return parser
 
 
 def demo(arguments: argparse.Namespace) -> int:
@@ -220,10 +130,25 @@ def judge(arguments: argparse.Namespace) -> int:
     """Judge what has no current answer; exit 3 while something is invalid."""
     from longbanana_nb import workbench
 
-    summaries = workbench.judge(arguments.target, profile=arguments.profile)
+    summaries = workbench.judge(arguments.target, profile=arguments.profile, retry=arguments.retry, max_usd=arguments.max_usd)
     for summary in summaries:
         _say(summary.text())
     return 0 if all(summary.is_complete for summary in summaries) else Incomplete.exit_code
+
+
+def audit(arguments: argparse.Namespace) -> int:
+    """Audit a judge, or ask its canary; exit 3 while questions have no answer."""
+    from longbanana_nb import auditing, workbench
+
+    chosen = {name: getattr(arguments, name) for name in ("judge", "profile", "seed", "max_usd")}
+    if arguments.canary:
+        told = workbench.canary(arguments.run, units=arguments.units, **chosen)
+        text = auditing.canary_text(told)
+    else:
+        told = workbench.audit(arguments.run, pairs=arguments.pairs, source=arguments.source, **chosen)
+        text = auditing.audit_text(told)
+    _say(_as_json(told) if arguments.json else text)
+    return 0 if told["complete"] else Incomplete.exit_code
 
 
 def score(arguments: argparse.Namespace) -> int:
@@ -240,6 +165,18 @@ def agree(arguments: argparse.Namespace) -> int:
     raise CallError(
         "agree: agreement with human labels is not there yet. `longbanana-nb score` and `report` work on what is judged."
     )
+
+
+def annotate(arguments: argparse.Namespace) -> int:
+    """Derive units and probes of a release that states none, and take in what people reviewed."""
+    from longbanana_nb import annotating
+
+    if arguments.measure:
+        print(annotating.measured_rules(arguments.manifest))
+        return 0
+    done = annotating.annotate(arguments.manifest, model=arguments.model, reviewed=arguments.reviewed, max_usd=arguments.max_usd)
+    _say(done)
+    return 0
 
 
 def report(arguments: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ from longbanana_nb.judging.annotate.drafts import (
 from longbanana_nb.judging.annotate.reviewing import cells_of, reviewed_drafts
 from longbanana_nb.judging.annotate.rules import meaning_of_pass
 from longbanana_nb.judging.prompting import prompt
+from longbanana_nb.providers.retry import Retry
 from longbanana_nb.release.annotations import overlay_folder
 from longbanana_nb.runs import Budget, Ledger, graceful_stop
 from longbanana_nb.runs.journal import Journal
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from longbanana_nb.providers.contracts import Adapter
     from longbanana_nb.providers.prices import Price
     from longbanana_nb.release import Check, Release
-    from longbanana_nb.runs.system_spec import ModelSpec
+    from longbanana_nb.runs.judge_spec import JudgeModel
 
 CALLS = "calls.jsonl"
 
@@ -45,7 +46,7 @@ CALLS = "calls.jsonl"
 class TextModel:
     """A text model at hand: its spec, how to reach it, and its price (None: unknown)."""
 
-    spec: ModelSpec
+    spec: JudgeModel
     connect: Callable[[], Adapter]
     price: Price | None
 
@@ -83,6 +84,7 @@ def annotate_release(
     folder: Path | None = None,
     max_usd: float | None = None,
     concurrency: int = 8,
+    retry: Retry | None = None,
 ) -> Annotated:
     """Derive dimension, polarity and probes of a release into its overlay.
 
@@ -105,7 +107,7 @@ def annotate_release(
     overlay, rows = read_overlay(folder), list(reviewed)
     unfinished = None
     if model is not None:
-        unfinished = _ask(checks, overlay, model, folder, max_usd, concurrency)
+        unfinished = _ask(checks, overlay, model, folder, (max_usd, concurrency, retry or Retry()))
     drafts = _drafts(checks, folder, model)
     lay_over(overlay, drafts.values())
     lay_over(overlay, reviewed_drafts(rows, overlay, {(check.case_id, check.check_id): check for check in checks}), "reviewed")
@@ -133,9 +135,10 @@ def _key(check: Check, model: TextModel) -> str:
 
 
 def _ask(
-    checks: list[Check], overlay: Overlay, model: TextModel, folder: Path, max_usd: float | None, concurrency: int
+    checks: list[Check], overlay: Overlay, model: TextModel, folder: Path, limits: tuple[float | None, int, Retry]
 ) -> str | None:
     """Ask about what is open; returns why some was left unasked, None where none was."""
+    max_usd, concurrency, retry = limits
     known = model_drafts(folder)
     settled = {key for key, one in known.items() if one.invalid not in ("transport",)}
     wanted = [
@@ -158,7 +161,7 @@ def _ask(
             adapter = model.connect()
             desk = Desk(
                 adapter, dict(model.spec.params), model.price, budget, Ledger(folder / CALLS), Journal(folder / MODEL_DRAFTS),
-                stop, concurrency=concurrency,
+                stop, retry, concurrency,
             )  # fmt: skip
             try:
                 await ask_about(desk, wanted, lambda: bar.update(1))
