@@ -9,6 +9,8 @@ from longbanana_nb.paths import releases_folder
 
 if TYPE_CHECKING:
     from longbanana_nb.judging import Protocol
+    from longbanana_nb.judging.audit.running import GraphMaker
+    from longbanana_nb.judging.model_protocols import ModelProtocol
 
 # Factories by provider, by import path: they travel to worker processes, and naming them loads nothing.
 BACKENDS: Final = {"sketch": "longbanana_nb.demo.sketch:sketch_backend"}
@@ -31,3 +33,19 @@ def protocols() -> dict[str, Protocol]:
     from longbanana_nb.judging import ToolsProtocol, TruthProtocol
 
     return {"tools": ToolsProtocol(), "truth": TruthProtocol("longbanana_nb.demo.truth:scene_look", TRUTH_VERSION)}
+
+
+def model_protocols() -> dict[str, ModelProtocol]:
+    """The judge protocols that ask a model, by name."""
+    from longbanana_nb.judging.agentic import AgenticProtocol
+    from longbanana_nb.judging.direct import DirectProtocol
+
+    return {"direct": DirectProtocol(), "agentic": AgenticProtocol()}
+
+
+def pair_maker(release: str) -> GraphMaker | None:
+    """What makes minimal pairs from the graphs of a release by this name; None where nothing does."""
+    from longbanana_nb.demo.pairs import VERSION
+    from longbanana_nb.judging.audit.running import GraphMaker
+
+    return GraphMaker("longbanana_nb.demo.pairs:make_pairs", VERSION) if release == "demo_v1" else None

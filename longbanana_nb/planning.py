@@ -11,18 +11,20 @@ from longbanana_nb.generation import prepare
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
 from longbanana_nb.generation.native import MAX_IMAGE_CALLS
+from longbanana_nb.planned_judging import plan_model_judge
 from longbanana_nb.planned_time import NOTHING_TO_DO, UNKNOWN, Time, measured_in
 from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
 from longbanana_nb.runs import judge_sha256, open_run, select_cases, selection_notes, usual_workers, verdict_grid
+from longbanana_nb.runs.plan import plan_checks
+from longbanana_nb.runs.selection import select_checks
 
 if TYPE_CHECKING:
     from longbanana_nb.generation.prepare import Factories, Prepared
     from longbanana_nb.judging import Protocol
+    from longbanana_nb.judging.model_protocols import ModelProtocol
     from longbanana_nb.planned_time import Measured
     from longbanana_nb.release import Case, Release
     from longbanana_nb.runs import Entry, Experiment, JudgeSpec, Run, SystemSpec
-
-EMBEDDED_JUDGES = ("tools", "truth")
 
 
 def make_plan(
@@ -32,6 +34,7 @@ def make_plan(
     backends: Factories,
     agents: Factories,
     protocols: Mapping[str, Protocol] = MappingProxyType({}),
+    model_protocols: Mapping[str, ModelProtocol] = MappingProxyType({}),
 ) -> Plan:
     """Look at an experiment, its release and what its run already holds.
 
@@ -43,7 +46,12 @@ def make_plan(
     earlier = measured_in([*([run] if run is not None else []), *(open_run(path) for path in experiment.reuse)])
     paid_lanes = experiment.limits.concurrency
     systems = tuple(_system_plan(spec, chosen, run, backends, agents, earlier, paid_lanes) for spec in experiment.all_systems())
-    judges = tuple(_judge_plan(judge, experiment, release, chosen, run, protocols, earlier) for judge in experiment.judges)
+    judges = tuple(
+        _model_judge_plan(judge, experiment, release, chosen, run, model_protocols, earlier)
+        if judge.asks_model
+        else _judge_plan(judge, experiment, release, chosen, run, protocols, earlier)
+        for judge in experiment.judges
+    )
     return Plan(
         experiment=experiment.path,
         run=experiment.run,
@@ -159,13 +167,9 @@ def _judge_plan(
     protocols: Mapping[str, Protocol],
     earlier: Measured,
 ) -> JudgePlan:
-    evaluation = release.evaluation()
-    checks = sum(len(evaluation.checks.get(case.case_id, ())) for case in cases)
-    answers = checks * sum(spec.samples for spec in experiment.all_systems()) * judge.samples
+    evaluation, answers = release.evaluation(), _answers(judge, experiment, release, cases)
     reason, cost = None, 0.0
-    if judge.protocol not in EMBEDDED_JUDGES:
-        reason = f"judge {judge.name!r}: protocol {judge.protocol!r} needs a model provider: not there yet (use tools or truth)."
-    elif judge.protocol == "tools" and not evaluation.probes:
+    if judge.protocol == "tools" and not evaluation.probes:
         reason = f"judge {judge.name!r}: the release has no probes, and the protocol tools answers probes only."
     elif judge.protocol == "truth" and not release.privileged():
         reason = f"judge {judge.name!r}: the release has no graphs, so nothing says what its references show."
@@ -175,6 +179,37 @@ def _judge_plan(
     answered = _answered(run, judge.name)
     time = earlier.judging(judge, max(0, answers - answered), usual_workers()) if reason is None else UNKNOWN
     return JudgePlan(judge.name, answers, answered, 0, 0, cost if reason is None else None, time.seconds, time.basis, reason)
+
+
+def _answers(judge: JudgeSpec, experiment: Experiment, release: Release, cases: Sequence[Case]) -> int:
+    """How many answers there should be in all: sampled checks x samples of all systems x samples of the judge."""
+    evaluation = release.evaluation()
+    checks = sum(len(select_checks(plan_checks(case, evaluation), experiment.checks)) for case in cases)
+    return checks * sum(spec.samples for spec in experiment.all_systems()) * judge.samples
+
+
+def _model_judge_plan(
+    judge: JudgeSpec,
+    experiment: Experiment,
+    release: Release,
+    cases: Sequence[Case],
+    run: Run | None,
+    protocols: Mapping[str, ModelProtocol],
+    earlier: Measured,
+) -> JudgePlan:
+    answers, answered = _answers(judge, experiment, release, cases), _answered(run, judge.name)
+    try:
+        found, sha256 = plan_model_judge(judge, protocols[judge.protocol], experiment, release, cases, run)
+    except CallError as error:
+        return JudgePlan(judge.name, answers, answered, 0, 0, None, None, UNKNOWN.basis, str(error))
+    reason = _renamed(run.judges, "judge", judge.name, sha256) if run is not None else None
+    if reason is None and found.price is None and experiment.limits.max_usd is not None:
+        reason = (
+            f"judge {judge.name!r}: its price is unknown, so limits.max_usd cannot be kept; set it to null, or change the model."
+        )
+    time = earlier.judging(judge, found.systems.open + found.floors.open, experiment.limits.concurrency)
+    cost = found.chosen_usd
+    return JudgePlan(judge.name, answers, answered, found.calls, found.tokens, cost, time.seconds, time.basis, reason, found)
 
 
 def _answered(run: Run | None, judge: str) -> int:

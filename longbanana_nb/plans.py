@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.planned_time import Time, in_words, total
+
+if TYPE_CHECKING:
+    from longbanana_nb.planned_judging import ModelPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class JudgePlan:
     time_s: float | None
     time_basis: str
     cannot_run: str | None = None
+    model: ModelPlan | None = None  # of a judge that asks a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,11 @@ def _system_line(part: SystemPlan, width: int) -> str:
         f"{part.system:<{width}} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; "
         f"{_dollars(part.cost_usd)}; {_time(Time(part.time_s, part.time_basis))}"
     )
+
+
+def _judge_lines(part: JudgePlan) -> list[str]:
+    more = part.model.lines() if part.model is not None and not part.cannot_run else []
+    return [f"  {_judge_line(part)}", *(f"{'':<27}{line}" for line in more)]
 
 
 def _judge_line(part: JudgePlan, width: int) -> str:

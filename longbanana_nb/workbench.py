@@ -6,9 +6,9 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from longbanana_nb.embedded import AGENTS, BACKENDS, demo_manifest, protocols
+from longbanana_nb.embedded import AGENTS, BACKENDS, demo_manifest, model_protocols, protocols
 from longbanana_nb.errors import CallError
 from longbanana_nb.files import write_atomic
 from longbanana_nb.paths import presets_folder
@@ -17,6 +17,7 @@ from longbanana_nb.release import load_release as load_from_manifest
 from longbanana_nb.runs import (
     Experiment,
     JudgeSpec,
+    Limits,
     Run,
     create_run,
     load_experiment,
@@ -27,11 +28,14 @@ from longbanana_nb.runs import (
 from longbanana_nb.runs import open_run as open_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from longbanana_nb.errors import Fault
     from longbanana_nb.generation import Summary as GenerationSummary
     from longbanana_nb.judging import Summary as JudgingSummary
     from longbanana_nb.plans import Plan
     from longbanana_nb.reporting import Gallery, Table
+    from longbanana_nb.runs.experiment import CheckSample
     from longbanana_nb.scoring import Scores
 
 PathLike = str | Path
@@ -74,7 +78,9 @@ def plan(experiment: PathLike | Experiment) -> Plan:
     from longbanana_nb.planning import make_plan
 
     read = _experiment(experiment)
-    return make_plan(read, _release_of(read), backends=BACKENDS, agents=AGENTS, protocols=protocols())
+    return make_plan(
+        read, _release_of(read), backends=BACKENDS, agents=AGENTS, protocols=protocols(), model_protocols=model_protocols()
+    )
 
 
 def generate(experiment: PathLike | Experiment) -> GenerationSummary:
@@ -114,21 +120,82 @@ def import_candidates(run_dir: PathLike, system: str, folder: PathLike, *, relea
     return import_into(create_run(path, loaded), system, folder, loaded)
 
 
-def judge(target: PathLike | Experiment, *, profile: PathLike | None = None) -> list[JudgingSummary]:
+def judge(
+    target: PathLike | Experiment,
+    *,
+    profile: PathLike | None = None,
+    retry: Collection[str] = (),
+    max_usd: float | None = None,
+) -> list[JudgingSummary]:
     """Judge every check that has no current valid answer, by each judge of an experiment, or of a run.
 
     Args:
         target: an experiment file, or a run folder (then its own judges, or `profile`).
         profile: a judge profile file; replaces the judges of the target.
+        retry: reasons of invalid answers (refused, filtered, ...) that are asked again, whatever the profiles' `reask` says.
+        max_usd: dollars that the run may have cost in all when this ends; None takes the experiment's limit.
     """
-    from longbanana_nb.judging import judge_run
+    from longbanana_nb.judging_work import WorkOrder, judge_all
 
-    run, release, judges, case_ids, reuse = _to_judge(target, profile)
+    run, release, judges, case_ids, reuse, limits, sample = _to_judge(target, profile)
     if not judges:
         raise CallError(f"{run.path}: no judge. Name one with --profile, for instance presets/judges/tools.yaml.")
+    if max_usd is not None:
+        limits = limits.model_copy(update={"max_usd": max_usd})
     with run.owner():
-        run.index_checks(release, release.evaluation(), case_ids)
-        return [judge_run(run, release, one, protocols=protocols(), reuse=reuse) for one in judges]
+        run.index_checks(release, release.evaluation(), case_ids, sample)
+        return judge_all(WorkOrder(run, release, tuple(judges), limits, tuple(reuse), tuple(retry)))
+
+
+def audit(
+    run_dir: PathLike,
+    *,
+    judge: str | None = None,
+    profile: PathLike | None = None,
+    pairs: int = 12,
+    seed: int = 1,
+    source: Literal["auto", "graph", "pixels"] = "auto",
+    max_usd: float | None = None,
+) -> dict[str, Any]:
+    """Audit a judge by minimal pairs: what it notices, what it should not have noticed, and whether sentences in pictures steer it.
+
+    Args:
+        judge: a judge of the run; None takes the first that looks at pixels. profile: or a judge profile file.
+        pairs: of each kind of edit, as far as they can be made.
+        source: "graph" draws pictures from a release's graphs, "pixels" edits the run's candidates; "auto" takes graphs where it can.
+        max_usd: dollars the audit of this judge may have cost in all.
+
+    Returns:
+        What `audits/<judge>/audit.json` holds (`lb.audit.v1`).
+    """
+    from longbanana_nb.auditing import audit_run, judge_of
+
+    run = open_folder(run_dir)
+    asked = _read_profile(profile) if profile is not None else judge_of(run, judge)
+    return audit_run(run, asked, pairs=pairs, seed=seed, source=source, max_usd=max_usd)
+
+
+def canary(
+    run_dir: PathLike,
+    *,
+    judge: str | None = None,
+    profile: PathLike | None = None,
+    units: int = 100,
+    seed: int = 1,
+    max_usd: float | None = None,
+) -> dict[str, Any]:
+    """Ask a fixed set of questions once more and say what has drifted since the first time; the first call draws and freezes it.
+
+    Args as `audit`; `units` and `seed` count on the first call of a run alone.
+
+    Returns:
+        What `audits/<judge>/canary.json` holds (`lb.canary-drift.v1`).
+    """
+    from longbanana_nb.auditing import canary_run, judge_of
+
+    run = open_folder(run_dir)
+    asked = _read_profile(profile) if profile is not None else judge_of(run, judge)
+    return canary_run(run, asked, units=units, seed=seed, max_usd=max_usd)
 
 
 def score(
@@ -239,20 +306,22 @@ def _selected(experiment: Experiment, release: Release) -> list[str]:
 
 def _to_judge(
     target: PathLike | Experiment, profile: PathLike | None
-) -> tuple[Run, Release, list[JudgeSpec], list[str] | None, list[Path]]:
-    """The run, its release, the judges to ask, the cases (None: all of the plan's release), and the runs to reuse answers of."""
+) -> tuple[Run, Release, list[JudgeSpec], list[str] | None, list[Path], Limits, CheckSample | None]:
+    """The run, its release, the judges to ask, the cases (None: all of the plan's release), runs to reuse answers of, limits, and
+    which checks of each case are asked (None: all)."""
     given = [_read_profile(profile)] if profile is not None else None
     if not isinstance(target, Experiment) and Path(target).is_dir():
         run = open_folder(target)
         own = [entry.judge() for entry in run.judges.values()]
         planned = [case.case_id for case in run.cases()] if (run.path / "cases.jsonl").is_file() else None
-        return run, load_from_manifest(run.manifest), given or own, planned, []
+        return run, load_from_manifest(run.manifest), given or own, planned, [], Limits(), run.check_sample
     if not isinstance(target, Experiment) and Path(target).parts[:1] != ("presets",):
         _require_there("judge", target, "a run folder, or an experiment file")
     experiment = _experiment(target)
     release = _release_of(experiment)
     run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"))
-    return run, release, given or list(experiment.judges), _selected(experiment, release), list(experiment.reuse)
+    cases, reuse = _selected(experiment, release), list(experiment.reuse)
+    return run, release, given or list(experiment.judges), cases, reuse, experiment.limits, experiment.checks
 
 
 def _read_profile(path: PathLike) -> JudgeSpec:

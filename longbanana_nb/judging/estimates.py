@@ -47,7 +47,7 @@ def prefix_tokens(model: Model, request: Request) -> int | None:
     """Tokens up to the end of the first part that is marked as shared by many requests; 0 where none is."""
     total = _fixed(model, request)
     for part in parts_of(request):
-        tokens = _tokens(model, part)
+        tokens = part_tokens(model, part)
         if tokens is None or total is None:
             return None
         total += tokens + MESSAGE_TOKENS
@@ -59,7 +59,7 @@ def prefix_tokens(model: Model, request: Request) -> int | None:
 def _each(model: Model, request: Request) -> Iterator[int | None]:
     yield _fixed(model, request)
     for part in parts_of(request):
-        yield _tokens(model, part)
+        yield part_tokens(model, part)
     for message in request.messages:
         if isinstance(message, ModelMessage):
             yield model.text_tokens(repr(message.native))
@@ -72,7 +72,8 @@ def _fixed(model: Model, request: Request) -> int | None:
     return model.text_tokens(request.system + shapes)
 
 
-def _tokens(model: Model, part: Text | Picture) -> int | None:
+def part_tokens(model: Model, part: Text | Picture) -> int | None:
+    """Tokens of a text or picture; None where nothing is known."""
     if isinstance(part, Picture):
         return model.image_tokens(part.width, part.height)
     return model.text_tokens(part.text)

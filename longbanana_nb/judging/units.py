@@ -50,6 +50,7 @@ class Opening:
 
     Args:
         retry: reasons of invalid answers that are asked again now, whatever the profile's `reask` says.
+        writes: whether answers of other runs are taken into the journals; a plan only looks.
     """
 
     run: Run
