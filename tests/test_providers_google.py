@@ -257,6 +257,11 @@ def test_every_failure_becomes_its_kind_after_one_call(server, answer, kind, fla
     assert len(server.seen) == 1
 
 
+def test_an_answer_may_take_its_seconds(server):
+    server.script(Answer({"candidates": [candidate("late")]}, delay_s=0.3))
+    assert ask(server, timeout_s=20.0).text == "late"  # 20 of the SDK's milliseconds would be over
+
+
 def test_a_time_limit_is_in_seconds_and_the_call_maybe_paid(server):
     server.script(Answer({}, delay_s=3))
     error = failed(server, timeout_s=0.4)
