@@ -7,6 +7,8 @@ import pytest
 from longbanana_nb.errors import CallError
 from longbanana_nb.providers.catalogue import resolve
 from longbanana_nb.providers.keys import key_of
+from longbanana_nb.runs.identity import judge_sha256
+from longbanana_nb.runs.judge_spec import parse_judge
 
 DAY = dt.date(2026, 11, 30)
 
@@ -75,3 +77,30 @@ def test_a_plain_address_in_the_network_is_warned_about():
     own = model("openai-compatible", "qwen", base_url="http://gpu.lab:8000/v1")
     assert any("not encrypted" in warning for warning in own.warnings)
     assert not any("not encrypted" in w for w in model("openai-compatible", "qwen", base_url="http://localhost:1/v1").warnings)
+
+
+KEYS_IN_WRONG_PLACES = [
+    ({"key_env": "sk-ant-api03-abcdefgh12345678"}, "sk-ant"),
+    ({"key_env": "AIzaSyA1234567890abcdefghijklmnopqrstuv"}, "AIza"),
+    ({"key_env": "AKIAABCDEFGHIJKLMNOP"}, "AKIA"),
+    ({"base_url": "https://me:secret@host/v1"}, "secret"),
+    ({"base_url": "https://host/v1?key=secret"}, "secret"),
+    ({"base_url": "https://host/sk-ant-api03-abcdefgh12345678"}, "sk-ant"),
+]
+
+
+@pytest.mark.parametrize(("fields", "shown"), KEYS_IN_WRONG_PLACES)
+def test_a_profile_that_holds_a_key_is_refused_without_repeating_it(fields, shown):
+    profile = {"name": "j", "protocol": "direct", "model": {"provider": "openai-compatible", "id": "x", **fields}}
+    with pytest.raises(CallError, match=r"never|environment variable") as caught:
+        parse_judge(profile)
+    assert shown not in str(caught.value)
+
+
+def test_where_a_model_is_asked_is_in_its_hash_and_who_pays_is_not():
+    plain = {"provider": "openai-compatible", "id": "x"}
+    own = plain | {"base_url": "http://127.0.0.1:8000/v1"}
+    models = (plain, own, own | {"key_env": "LAB_KEY"})
+    hashes = [judge_sha256(parse_judge({"name": "j", "protocol": "direct", "model": m}), {}) for m in models]
+    assert hashes[0] != hashes[1] == hashes[2]
+    assert "base_url" not in parse_judge({"name": "j", "protocol": "direct", "model": plain}).model_dump(mode="json")["model"]

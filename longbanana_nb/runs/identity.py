@@ -29,20 +29,21 @@ def judge_sha256(spec: JudgeSpec, versions: Mapping[str, str]) -> str:
 
 
 def resolved_system(spec: SystemSpec) -> dict[str, Any]:
-    """What of a system is hashed, as plain values."""
-    return {key: _canonical(value) for key, value in spec.model_dump(mode="json").items() if key not in UNHASHED_OF_SYSTEM}
+    """What of a system is hashed, as plain values: not who pays (`key_env`), but where it is asked (`base_url`)."""
+    return _hashed_of(spec, UNHASHED_OF_SYSTEM, ("agent_model", "backend"))
 
 
 def resolved_judge(spec: JudgeSpec) -> dict[str, Any]:
     """What of a judge is hashed, as plain values: not who pays (`key_env`), but where it is asked (`base_url`)."""
-    hashed = _hashed_of(spec)
-    if isinstance(hashed["model"], dict):
-        hashed["model"] = {key: value for key, value in hashed["model"].items() if key != "key_env"}
+    return _hashed_of(spec, UNHASHED_OF_JUDGE, ("model",))
+
+
+def _hashed_of(spec: SystemSpec | JudgeSpec, unhashed: frozenset[str], models: tuple[str, ...]) -> dict[str, Any]:
+    hashed = {key: _canonical(value) for key, value in spec.model_dump(mode="json").items() if key not in unhashed}
+    for name in models:
+        if isinstance(hashed[name], dict):
+            hashed[name].pop("key_env", None)
     return hashed
-
-
-def _hashed_of(spec: JudgeSpec) -> dict[str, Any]:
-    return {key: _canonical(value) for key, value in spec.model_dump(mode="json").items() if key not in UNHASHED_OF_JUDGE}
 
 
 def judgment_key(

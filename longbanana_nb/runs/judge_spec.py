@@ -20,10 +20,7 @@ MODEL_PROTOCOLS = ("direct", "agentic")
 
 
 class JudgeModel(ModelSpec):
-    """The model of a judge. An endpoint of one's own has a `base_url`; `key_env` names the variable that holds its key."""
-
-    base_url: str | None = None
-    key_env: str | None = None
+    """The model of a judge."""
 
 
 class Transcode(StrictShape):

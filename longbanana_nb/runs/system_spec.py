@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import (
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    ValidationInfo,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from longbanana_nb.runs.keyscan import looks_like_key
 from longbanana_nb.runs.shapes import StrictShape, inconsistent, parse_shape, usable_name
 
 FLOORS = ("blank", "single-reference", "collage", "words")
@@ -23,6 +33,8 @@ Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Seconds = Annotated[float, Field(gt=0)]
 Dollars = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
+_CREDENTIALS = re.compile(r"//[^/@]*@|[?#]")
 
 
 class HarnessSpec(StrictShape):
@@ -37,12 +49,33 @@ class HarnessSpec(StrictShape):
 
 
 class ModelSpec(StrictShape):
-    """A language model: who serves it, its id there, and its parameters."""
+    """A language model: who serves it, its id there, and its parameters.
+
+    An endpoint of one's own has a `base_url`; `key_env` names the variable that holds its key, and never the key.
+    """
 
     provider: str
     id: str
     route: str | None = None
     params: dict[str, JsonValue] = Field(default_factory=dict)
+    base_url: str | None = None
+    key_env: str | None = None
+
+    @field_validator("base_url", "key_env")
+    @classmethod
+    def _holds_no_key(cls, value: str | None, info: ValidationInfo) -> str | None:
+        is_name = info.field_name != "key_env" or value is None or _VARIABLE.fullmatch(value)
+        if value is not None and (not is_name or looks_like_key(value) or _CREDENTIALS.search(value)):
+            fix = "Put the key into an environment variable and its name into key_env."
+            expected = "the name of a variable (A-Z, 0-9, _)" if info.field_name == "key_env" else "an address without a key"
+            inconsistent([(f"{info.field_name} that is or holds a key", fix)], expected)
+        return value
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A model without an endpoint of one's own is written, and hashed, as if there were no such fields."""
+        written: dict[str, Any] = dump(self)
+        return {key: value for key, value in written.items() if value is not None or key not in ("base_url", "key_env")}
 
 
 class BackendSpec(ModelSpec):
