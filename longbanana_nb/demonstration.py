@@ -15,8 +15,9 @@ from longbanana_nb.names import nearest
 from longbanana_nb.paths import notebooks_folder, presets_folder, reports_folder
 from longbanana_nb.reporting import build_report, run_notebook
 from longbanana_nb.reporting.executed_copy import keep_unexecuted
+from longbanana_nb.reporting.notebook_runner import calm
 from longbanana_nb.reporting.report import refuse_keys
-from longbanana_nb.runs import Failure, each, load_experiment, open_run, usual_workers
+from longbanana_nb.runs import Failure, each_waiting, graceful_stop, load_experiment, open_run, usual_workers
 from longbanana_nb.runs.disk import saving
 from longbanana_nb.runs.progress import is_progress_watched
 from longbanana_nb.runs.strict_yaml import read_yaml
@@ -103,14 +104,16 @@ def declared_files(notebook: Path, folder: Path) -> list[Path]:
 def report_run(run: Run) -> Path:
     """Execute every numbered notebook on the run, with nothing to generate or judge, and build report.html over them.
 
-    Notebooks run beside each other, one a processor: each reads the run, and none needs another's files. A notebook that needs
-    the release itself is kept unexecuted, and says why, where the release is gone or was changed.
+    Notebooks run beside each other, one a processor: each reads the run, and none needs another's files. Figures are drawn
+    meanwhile, and shown by whatever asks for them. A notebook that needs the release itself is kept unexecuted, and says why,
+    where the release is gone or was changed.
 
     Raises:
-        DataError, Incomplete: where a notebook fails; with the words of every one that did.
+        DataError, Incomplete: where a notebook fails; with the words of every one that did. Incomplete: after an interruption.
     """
     refuse_keys(run.path)
-    copies, jobs = [], []
+    copies: list[Path] = []
+    jobs: list[NotebookJob] = []
     for notebook in sorted(notebooks_folder().glob("[0-9][0-9]_*.ipynb")):
         copy = run.path / "notebooks" / notebook.name
         copies.append(copy)
@@ -118,7 +121,7 @@ def report_run(run: Run) -> Path:
             keep_unexecuted(notebook, copy, missing)
         else:
             jobs.append(NotebookJob(notebook, run.path, copy, tuple(declared_files(notebook, run.path))))
-    _execute_all(jobs)
+    _carry_out_all([FiguresJob(run), *sorted(jobs, key=lambda job: job.awaits_figures)])
     return build_report(run.path, notebooks=copies)
 
 
@@ -131,23 +134,55 @@ class NotebookJob:
     copy: Path
     expected: tuple[Path, ...]
 
+    @property
+    def name(self) -> str:
+        """The notebook's file name."""
+        return self.notebook.name
 
-def execute_job(job: NotebookJob) -> tuple[bool, str] | None:
-    """Execute a notebook in a worker process: None, or whether its work was only incomplete, and what went wrong."""
+    @property
+    def awaits_figures(self) -> bool:
+        """Whether it is better begun when figures are drawn already; if it is begun earlier it draws its own."""
+        return any(path.parent.name == "figures" for path in self.expected)
+
+    def carry_out(self) -> None:
+        """Execute it in a kernel of its own, which is what the time goes to; this process only waits."""
+        with saving(self.copy):
+            run_notebook(self.notebook, {"run_dir": str(self.run_dir)}, self.copy, expect_files=self.expected, quiet=True)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FiguresJob:
+    """All figures of a judged run, drawn beside the notebooks."""
+
+    run: Run
+    name: str = "figures"
+
+    def carry_out(self) -> None:
+        """Draw what is not drawn yet; where nothing is judged there is nothing to draw, as the notebooks will say."""
+        if self.run.judges:
+            gallery = workbench.figures(self.run)
+            for name in gallery:
+                gallery[name]
+
+
+def carry_out_job(job: NotebookJob | FiguresJob) -> tuple[bool, str] | None:
+    """Carry out one job: None, or whether it is only incomplete, and what went wrong."""
     try:
-        with saving(job.copy):
-            run_notebook(job.notebook, {"run_dir": str(job.run_dir)}, job.copy, expect_files=job.expected, quiet=True)
+        job.carry_out()
     except WorkbenchError as error:
         return isinstance(error, Incomplete), str(error)
     return None
 
 
-def _execute_all(jobs: Sequence[NotebookJob]) -> None:
+def _carry_out_all(jobs: Sequence[NotebookJob | FiguresJob]) -> None:
     incomplete: list[str] = []
     damaged: list[str] = []
-    for job, result in each(execute_job, jobs, workers=usual_workers(), label="notebooks"):
+    with calm(), graceful_stop() as stop:
+        done = list(each_waiting(carry_out_job, jobs, workers=usual_workers(), label="notebooks", stop=stop))
+        stop.require_complete(len(done), len(jobs), "parts of the report")
+    for job, result in done:
         if isinstance(result, Failure):
-            damaged.append(f"{job.notebook.name}: {result.reason}")
+            damaged.append(f"{job.name}: {result.reason}")
         elif result is not None:
             (incomplete if result[0] else damaged).append(result[1])
     if damaged:

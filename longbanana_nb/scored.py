@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.measured import measure
+from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.run_facts import policy_of_run, scores_of_run
 from longbanana_nb.scoring import Policy, read_verdict_table, score_grid
 

@@ -240,8 +240,8 @@ def run_of(experiment: PathLike) -> Path:
 
 def tables(run: Run) -> dict[str, Table]:
     """The tables of a run by name, written to `tables/` as CSV, LaTeX, HTML and Markdown."""
-    from longbanana_nb.measured import measure
     from longbanana_nb.reporting import write_tables
+    from longbanana_nb.reporting.measured import measure
 
     known = measure(run)
     return write_tables(run, known.scores, known.grid, known.facts)
@@ -249,8 +249,8 @@ def tables(run: Run) -> dict[str, Table]:
 
 def figures(run: Run) -> Gallery:
     """The figures of a run by name; each is drawn, and written to `figures/` as PDF, SVG and PNG, when it is first asked for."""
-    from longbanana_nb.measured import measure
     from longbanana_nb.reporting import Gallery
+    from longbanana_nb.reporting.measured import measure
 
     known = measure(run)
     return Gallery(run.path, known.scores, known.grid, known.facts)

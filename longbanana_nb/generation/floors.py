@@ -61,7 +61,7 @@ def collage(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
         corner = (place % COLUMNS * CELL, place // COLUMNS * CELL)
         scene["objects"].append(pasted(reference.sha256, _paste(sheet, reference_picture(reference), corner)))
     out = io.BytesIO()
-    sheet.save(out, "JPEG", quality=90)
+    sheet.save(out, "JPEG", quality=85, optimize=True)
     return _draft(out.getvalue(), scene, tuple(reference.id for reference in case.references))
 
 
@@ -71,7 +71,7 @@ def words(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
     scene = new_scene(picture.width, picture.height, "grey")
     scene["words"] = lettering
     out = io.BytesIO()
-    picture.save(out, "PNG")
+    picture.convert("L").save(out, "PNG")  # letters and ground are grey: one channel says all
     return _draft(out.getvalue(), scene, ())
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.files import sha256_bytes, utc_now, write_atomic
+from longbanana_nb.files import canonical_json, sha256_bytes, utc_now, write_atomic
 from longbanana_nb.generation.contracts import Draft, Outcome, Reason, Scene, Step, Usage
 from longbanana_nb.generation.images import EXTENSIONS, PictureFacts
 from longbanana_nb.generation.inventory import never_sent
@@ -70,7 +69,7 @@ def keep_scene(run: Run, scene: Scene) -> None:
     """Write a scene beside, never inside, the candidates; keyed by the hash of its image."""
     path = run.scene_file(str(scene["image_sha256"]))
     with saving(path):
-        write_atomic(path, json.dumps(scene, ensure_ascii=False, allow_nan=False, sort_keys=True).encode() + b"\n")
+        write_atomic(path, canonical_json(scene) + b"\n")
 
 
 def image_facts(data: bytes, facts: PictureFacts) -> ImageFacts:

@@ -15,7 +15,6 @@ from longbanana_nb.judging.summary import Summary
 from longbanana_nb.judging.units import OpenCandidate, Opening, Unit, asked_cases
 from longbanana_nb.runs import (
     Failure,
-    ImageSent,
     JudgeSpec,
     Judgment,
     each,
@@ -158,8 +157,6 @@ def _scene(bench: _Bench, opened: OpenCandidate) -> Path | None:
 def _judgment(bench: _Bench, opened: OpenCandidate, unit: Unit, answer: Answer) -> Judgment:
     record, check = opened.record, unit.check
     exemplars = {} if bench.protocol.needs_scene else check.exemplars
-    looked = [ImageSent("candidate", opened.picture.id, opened.picture.sha256, opened.picture.sha256)]
-    looked += [ImageSent("reference", name, sha256, sha256) for name, sha256 in exemplars.items()]
     return Judgment(
         key=unit.key,
         judge=bench.profile.name,
@@ -176,7 +173,7 @@ def _judgment(bench: _Bench, opened: OpenCandidate, unit: Unit, answer: Answer) 
         attempt=unit.attempt,
         rationale=answer.rationale or None,
         evidence=answer.evidence,
-        images=looked,
+        images=[],  # nothing is sent anywhere: the key and `candidate_sha256` name the pictures that were measured
         opened=list(exemplars),
         simulated=bench.protocol.needs_scene or record.simulated,
         at=utc_now(),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.files import write_atomic
+from longbanana_nb.reporting.notebook_format import import_nbformat
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -19,23 +20,21 @@ FAILED = "papermill-error-cell-tag"
 
 def settle(path: Path) -> None:
     """Rewrite an executed notebook in its settled form, atomically."""
-    import nbformat
-
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat = import_nbformat()
+    notebook = nbformat.read(path, as_version=4)
     settled(notebook)
-    text: str = nbformat.writes(notebook)  # type: ignore[no-untyped-call]
+    text: str = nbformat.writes(notebook)
     write_atomic(path, (text.rstrip("\n") + "\n").encode("utf-8"))
 
 
 def keep_unexecuted(path: Path, out: Path, reason: str) -> Path:
     """Write a notebook to `out` without running it, with the reason as its second cell; returns `out`."""
-    import nbformat
-
-    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat = import_nbformat()
+    notebook = nbformat.read(path, as_version=4)
     fenced = "\n".join(f"    {line}" for line in reason.splitlines())
-    note = nbformat.v4.new_markdown_cell(f"**Not executed.**\n\n{fenced}\n")  # type: ignore[no-untyped-call]
+    note = nbformat.v4.new_markdown_cell(f"**Not executed.**\n\n{fenced}\n")
     notebook.cells.insert(1, note)
-    text: str = nbformat.writes(settled(notebook))  # type: ignore[no-untyped-call]
+    text: str = nbformat.writes(settled(notebook))
     write_atomic(out, (text.rstrip("\n") + "\n").encode("utf-8"))
     return out
 

@@ -1,4 +1,4 @@
-"""The figures of a run by name; each is drawn and written when it is first asked for, so that nobody waits for the others."""
+"""The figures of a run by name; each is drawn and written when it is first asked for, and once for all who ask."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import DataError
 from longbanana_nb.reporting.facts import INTERVALS, RunFacts
+from longbanana_nb.reporting.kept_figures import KeptFigures, drawn_from
 from longbanana_nb.reporting.sinks.html import escape
 
 if TYPE_CHECKING:
@@ -25,7 +26,14 @@ CAPTIONS = {
     "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
     "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
 }
-Made = tuple["Figure", str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """How one figure is drawn, and how it is said in words."""
+
+    draw: Callable[[], Figure]
+    words: Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +58,16 @@ class Drawing:
 
 
 class Gallery(Mapping[str, Drawing]):
-    """The figures there are for a run, in the order of a report. Asking for one writes its PDF, SVG and PNG into `figures/`."""
+    """The figures there are for a run, in the order of a report. Asking for one sees to its PDF, SVG and PNG in `figures/`.
+
+    Files that were drawn from these very scores, by this code, are shown as they are; else the figure is drawn. Of several
+    processes that ask for the same figure one draws it, and the others show what it wrote.
+    """
 
     def __init__(self, run_folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
         self._run_folder = run_folder
         self._makers = _makers(scores, grid, facts)
+        self._kept = KeptFigures(run_folder / "figures", drawn_from(scores, grid, facts))
         self._drawn: dict[str, Drawing] = {}
 
     def __getitem__(self, name: str) -> Drawing:
@@ -72,13 +85,14 @@ class Gallery(Mapping[str, Drawing]):
         return len(self._makers)
 
     def _draw(self, name: str) -> Drawing:
-        from longbanana_nb.reporting.figures import figure_bytes, save_figure
         from longbanana_nb.runs import writing_results
 
-        figure, alt = self._makers[name]()
-        with writing_results(self._run_folder):
-            save_figure(figure, self._run_folder / "figures", name, alt=alt)
-        return Drawing(name, figure_bytes(figure, "svg", outlines=True), alt, CAPTIONS[name])
+        maker = self._makers[name]
+        alt, svg = maker.words(), self._kept.find(name)
+        if svg is None:
+            with writing_results(self._run_folder):
+                svg = self._kept.find(name) or self._kept.keep(name, maker.draw(), alt)
+        return Drawing(name, svg, alt, CAPTIONS[name])
 
 
 def main_judge_of(facts: RunFacts) -> str:
@@ -89,13 +103,13 @@ def main_judge_of(facts: RunFacts) -> str:
     return main.name
 
 
-def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Callable[[], Made]]:
+def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, _Maker]:
     from longbanana_nb.reporting import figures as draw
 
     judge, truth = main_judge_of(facts), facts.truth
 
-    def of_scores(make: Callable[..., Figure], words: Callable[..., str]) -> Callable[[], Made]:
-        return lambda: (make(scores, facts, judge), words(scores, facts, judge))
+    def of_scores(make: Callable[..., Figure], words: Callable[..., str]) -> _Maker:
+        return _Maker(lambda: make(scores, facts, judge), lambda: words(scores, facts, judge))
 
     makers = {
         "heatmap": of_scores(draw.category_heatmap, draw.category_heatmap_alt),
@@ -105,5 +119,5 @@ def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Ca
     }
     if truth is not None and truth.name != judge:
         pair = (grid, facts, judge, truth.name)
-        makers["truth"] = lambda: (draw.judge_against_truth(*pair), draw.judge_against_truth_alt(*pair))
+        makers["truth"] = _Maker(lambda: draw.judge_against_truth(*pair), lambda: draw.judge_against_truth_alt(*pair))
     return makers

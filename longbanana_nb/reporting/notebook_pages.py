@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.files import write_atomic
 from longbanana_nb.reporting.executed_copy import settled
+from longbanana_nb.reporting.notebook_format import import_nbformat
 from longbanana_nb.reporting.pages import page, require_self_contained
 from longbanana_nb.reporting.safe_html import safe_html
 from longbanana_nb.reporting.sinks.html import escape
@@ -41,12 +42,11 @@ def notebook_page(path: Path, *, back: str | None = None, replace: Mapping[str, 
     Raises:
         DataError: if the page would load or run anything.
     """
-    import nbformat
-
+    nbformat = import_nbformat()
     raw = path.read_text(encoding="utf-8")
     for old, new in sorted((replace or {}).items(), key=lambda pair: -len(pair[0])):
         raw = raw.replace(_json_text(old), _json_text(new))
-    notebook = settled(nbformat.reads(raw, as_version=4))  # type: ignore[no-untyped-call]
+    notebook = settled(nbformat.reads(raw, as_version=4))
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell["outputs"] = [_page_output(output) for output in cell.outputs]
@@ -67,15 +67,19 @@ def notebook_title(notebook: NotebookNode, path: Path) -> str:
 
 
 def _body(notebook: NotebookNode) -> str:
-    """The cells through nbconvert's plain template, which brings no scripts and no styles of its own."""
+    body, _ = _exporter().from_notebook_node(notebook)
+    return str(body)
+
+
+@cache
+def _exporter() -> Any:
+    """nbconvert's plain template, which brings no scripts and no styles of its own; reading it takes longer than a page."""
     from nbconvert import HTMLExporter
 
-    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+    return HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="basic", require_js_url="", mathjax_url="", mermaid_js_url="", mermaid_layout_elk_js_url="", jquery_url="",
         widget_renderer_url="", jupyter_widgets_base_url="",
     )  # fmt: skip
-    body, _ = exporter.from_notebook_node(notebook)
-    return str(body)
 
 
 def _page_output(output: Any) -> Any:

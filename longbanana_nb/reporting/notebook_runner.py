@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import DataError, Fault, Incomplete, WorkbenchError
 from longbanana_nb.reporting.executed_copy import settle
+from longbanana_nb.reporting.notebook_format import import_nbformat
 from longbanana_nb.reporting.notebook_parameters import checked_parameters
 
 if TYPE_CHECKING:
@@ -59,13 +60,14 @@ def run_notebook(
 
 def _execute(path: Path, values: dict[str, Any], out: Path, *, quiet: bool) -> WorkbenchError | None:
     """Run under papermill; the failure of a cell comes back as an error to raise once the copy is settled."""
+    import_nbformat()
     import papermill
     from jupyter_client.kernelspec import NoSuchKernel
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
     try:
-        with _calm(), tempfile.TemporaryDirectory(prefix="lb-") as sockets:
+        with calm(), tempfile.TemporaryDirectory(prefix="lb-") as sockets:
             papermill.execute_notebook(
                 str(path), str(out), parameters=values, kernel_name="python3", language="python", progress_bar=not quiet,
                 start_timeout=120, config=_own_kernel(sockets),
@@ -97,8 +99,17 @@ def _own_kernel(sockets: str) -> Any:
 
 
 @contextmanager
-def _calm() -> Iterator[None]:
-    """Papermill's own log lines and deprecation notes of its parts held back; failures are raised, not logged."""
+def calm() -> Iterator[None]:
+    """Papermill's own log lines and deprecation notes of its parts held back; failures are raised, not logged.
+
+    This is a setting of the whole process: who runs notebooks in several threads enters it once around them all, for threads
+    that leave it in another order than they entered it would not put back what was set before. What runs notebooks is imported
+    here, whole: matplotlib fails where it meets an IPython that another thread is just importing.
+    """
+    import_nbformat()
+    import IPython  # noqa: F401
+    import papermill  # noqa: F401
+
     logger = logging.getLogger("papermill")
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -119,9 +130,8 @@ def _cell_failure(path: Path, out: Path, error: Any) -> WorkbenchError:
 
 def _cell_name(out: Path, index: int) -> str:
     """The first line of the failing cell that says something, shortened."""
-    import nbformat
-
-    notebook: NotebookNode = nbformat.read(out, as_version=4)  # type: ignore[no-untyped-call]
+    nbformat = import_nbformat()
+    notebook: NotebookNode = nbformat.read(out, as_version=4)
     # papermill sets its red mark before the failing cell, so the index may point at the mark
     cells = [cell for cell in notebook.cells if "papermill-error-cell-tag" not in cell.metadata.get("tags", [])]
     source = cells[index].source if index < len(cells) else ""

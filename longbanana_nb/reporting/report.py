@@ -11,9 +11,10 @@ from longbanana_nb.files import read_text, write_atomic
 from longbanana_nb.reporting import report_parts as parts
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
+from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
-from longbanana_nb.reporting.run_facts import candidates_of_run, facts_of_run, scores_of_run
+from longbanana_nb.reporting.run_facts import candidates_of_run
 from longbanana_nb.reporting.sinks.html import escape
 from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
 from longbanana_nb.reporting.thumbnails import case_strips
@@ -44,18 +45,17 @@ def build_report(run_path: str | Path, *, notebooks: Sequence[Path] | None = Non
     Raises:
         DataError: if a file of the run seems to hold an API key, or nothing has been judged yet.
     """
-    from longbanana_nb.runs import open_run, verdict_grid
+    from longbanana_nb.runs import open_run
 
     run = open_run(run_path)
     refuse_keys(run.path)
-    facts = facts_of_run(run)
-    grid = verdict_grid(run) if facts.judges else None
-    if grid is None or grid.empty:
+    known = measure(run) if run.judges else None
+    if known is None or known.grid.empty:
         fault = Fault(
             str(run.path), "no_verdicts", "no judge in run.json", "a judged run", "Judge it first: `longbanana-nb judge`."
         )
         raise DataError("There is nothing to report yet.", [fault])
-    scores = scores_of_run(run, grid)
+    grid, scores, facts = known.grid, known.scores, known.facts
     with run.owner():
         tables = write_tables(run, scores, grid, facts)
         drawings = Gallery(run.path, scores, grid, facts)
@@ -75,14 +75,19 @@ def refuse_keys(folder: Path) -> None:
 
 
 def write_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
-    """Write every table of the run as CSV, LaTeX, Markdown and HTML into `tables/`; returns them by name."""
+    """Write every table of the run as CSV, LaTeX, Markdown and HTML into `tables/`; returns them by name.
+
+    A file that says the same already is left alone.
+    """
     from longbanana_nb.runs import writing_results
 
     made = make_tables(run, scores, grid, facts)
     with writing_results(run.path):
         for table in made.values():
             for suffix in SINKS:
-                write_atomic(run.path / "tables" / f"{table.name}.{suffix}", rendered(table, suffix))
+                path, text = run.path / "tables" / f"{table.name}.{suffix}", rendered(table, suffix)
+                if not path.is_file() or path.read_bytes() != text:
+                    write_atomic(path, text)
     return made
 
 

@@ -42,7 +42,7 @@ def judge_against_truth(grid: pd.DataFrame, facts: RunFacts, judge: str, truth: 
     with paper_style():
         lines = math.ceil(len(facts.systems) / ACROSS)
         figure = new_figure(DOUBLE, max(3.4, 1.25 * lines + 0.35))
-        halves: Any = figure.subfigures(1, 2, width_ratios=[1, 1.12], wspace=0.03)
+        halves: Any = figure.subfigures(1, 2, width_ratios=[1, 1.3], wspace=0.03)
         left, right = halves
         _scatter(left, pairs, facts)
         _confusions(right.subplots(), pairs, facts)
@@ -111,7 +111,7 @@ def _confusions(axes: Axes, pairs: pd.DataFrame, facts: RunFacts) -> None:
     short = [name[:4] if name != "Uncertain" else "Unc." for name in LABEL_NAMES.values()]
     for place, title in enumerate(titles):
         top, left = blocks.corner(place)
-        axes.text(left + 1.5, top - 0.12, title, ha="center", va="bottom", fontsize=6.5, linespacing=0.95)
+        axes.text(left + 1.5, top - 0.18, title, ha="center", va="baseline", fontsize=6.5, linespacing=0.95)
         if place + ACROSS >= len(titles):
             for column, name in enumerate(short):
                 axes.text(left + column + 0.5, top + 3.12, name, ha="center", va="top", fontsize=6.5)

@@ -13,7 +13,7 @@ from longbanana_nb.runs import verdict_grid
 if TYPE_CHECKING:
     import pandas as pd
 
-    from longbanana_nb.reporting import RunFacts
+    from longbanana_nb.reporting.facts import RunFacts
     from longbanana_nb.runs import Run
     from longbanana_nb.scoring import Scores
 
