@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import platform
 import re
@@ -35,8 +36,8 @@ class Finding:
 
 
 def diagnose() -> list[Finding]:
-    """Everything `doctor` reports, in order: Python, packages, kernel, data, keys, programs, what can run."""
-    return [*_python(), *_packages(), *_data(), *_keys(), *_programs(), *_abilities()]
+    """Everything `doctor` reports, in order: Python, packages, kernel, data, keys, models that end, programs, what can run."""
+    return [*_python(), *_packages(), *_data(), *_keys(), *_models(), *_programs(), *_abilities()]
 
 
 def is_healthy(findings: list[Finding]) -> bool:
@@ -97,6 +98,13 @@ def _keys() -> list[Finding]:
     return [Finding("key", name, "note", "set" if os.environ.get(name) else "not set (the demo needs none)") for name in KEYS]
 
 
+def _models() -> list[Finding]:
+    from longbanana_nb.providers.paper_models import retired_or_ending
+
+    today = dt.datetime.now(dt.UTC).date()
+    return [Finding("models that end", name, "note", told) for name, told in retired_or_ending(today)]
+
+
 def _programs() -> list[Finding]:
     found = []
     for name, purpose in PROGRAMS.items():
@@ -129,7 +137,7 @@ def _abilities() -> list[Finding]:
             "can run",
             "model providers",
             "note",
-            "not there yet: no adapter, so no key is used and no model id is checked for retirement",
+            "judges of Anthropic, Google, OpenAI and any OpenAI-compatible address, where their key is set",
         ),
         Finding("can run", "command-line agents", "note", "not there yet"),
     ]

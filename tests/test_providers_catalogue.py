@@ -4,9 +4,11 @@ import datetime as dt
 
 import pytest
 
+from longbanana_nb import paths
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.providers.catalogue import resolve
 from longbanana_nb.providers.catalogue_file import read_catalogue, shipped
+from longbanana_nb.providers.paper_models import paper_models, retired_or_ending
 from longbanana_nb.providers.tokens import IMAGE_FORMULAS, TEXT_FORMULAS
 
 DAY = dt.date(2026, 11, 30)
@@ -167,10 +169,22 @@ def test_the_file_is_consistent():
     ],
 )
 def test_a_misspelt_fact_is_an_error_and_not_an_unknown(tmp_path, old, new):
-    from longbanana_nb import paths
 
     text = (paths.data_folder() / "models" / "catalogue.yaml").read_text("utf-8")
     wrong = tmp_path / "catalogue.yaml"
     wrong.write_text(text.replace(old, new), "utf-8")
     with pytest.raises(DataError, match=r"catalogue\.yaml"):
         read_catalogue(wrong)
+
+
+def test_the_page_shows_the_papers_models_as_the_catalogue_has_them():
+    page = (paths.project_root() / "docs" / "providers.md").read_text("utf-8")
+    block = page.split("<!-- paper models on 2026-11-30 -->\n")[1].split("\n<!-- end -->")[0]
+    assert block == paper_models(DAY)
+    assert block.count("\n| Nano Banana 2 ") == block.count("\n| Seedream 4 ") == 2
+
+
+def test_every_id_with_a_last_day_is_listed_nearest_first():
+    listed = retired_or_ending(DAY)
+    assert ("openai/gpt-image-1 (api)", "no, retired 2026-10-23; successor gpt-image-2.5-sunburst") in listed
+    assert listed[0][0].startswith("anthropic/claude-mythos-preview") and len(listed) > 12
