@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import io
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from longbanana_nb.files import sha256_bytes
 from longbanana_nb.judging.model_protocols import ModelJob
 from longbanana_nb.judging.protocols import PictureFile
 from longbanana_nb.providers.catalogue import resolve
+from longbanana_nb.providers.connecting import connect
 from longbanana_nb.providers.contracts import Picture, Reply, Request, Text, ToolCall, ToolResult, Usage
 from longbanana_nb.release import Check
 from longbanana_nb.release.contract import Option
@@ -113,3 +116,16 @@ def told(request: Request) -> list[str]:
 
 def pictures(request: Request) -> list[Picture]:
     return [part for message in request.messages for part in getattr(message, "parts", ()) if isinstance(part, Picture)]
+
+
+def asked_over_the_wire(server: Any, given: ModelJob, protocol: Any) -> list[Any]:
+    """Judge a job through the provider's true SDK, against a loopback server."""
+
+    async def run() -> list[Any]:
+        adapter = connect(given.model, key="test-key", base_url=server.url, timeout_s=20.0, connections=4)
+        try:
+            return await protocol.judge(given, lambda request: adapter.ask(replace(request, cache="5m")))
+        finally:
+            await adapter.close()
+
+    return asyncio.run(run())

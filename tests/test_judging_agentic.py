@@ -6,8 +6,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from model_judge_fixtures import Script, agentic_profile, check, encoded, job, noise, pictures, said, told, verdict, wants
+from model_judge_fixtures import (
+    Script,
+    agentic_profile,
+    asked_over_the_wire,
+    check,
+    encoded,
+    job,
+    noise,
+    pictures,
+    said,
+    told,
+    verdict,
+    wants,
+)
 from PIL import Image, ImageDraw
+from provider_server import ProviderServer
+from provider_server.anthropic import AnthropicDialect
 
 from longbanana_nb.judging import measuring, prompting
 from longbanana_nb.judging.agentic import AgenticProtocol
@@ -339,3 +354,31 @@ def test_messages_alternate(tmp_path):
     )
     kinds = [type(message) for message in script.requests[-1].messages]
     assert kinds == [UserMessage, ModelMessage, UserMessage, ModelMessage, UserMessage]
+
+
+def uses(*calls):
+    blocks = [{"type": "tool_use", "id": f"toolu_{n}", "name": name, "input": args} for n, (name, args) in enumerate(calls)]
+    return {"content": [{"type": "text", "text": "Let me look."}, *blocks], "stop_reason": "tool_use"}
+
+
+def test_a_whole_agentic_judgment_of_three_turns_through_the_true_sdk(tmp_path):
+    replies = iter(
+        [
+            uses(("open", {"reference_id": "r1"}), ("open", {"reference_id": "r3"})),
+            uses(("crop", {"image": "CANDIDATE", "box": [0, 0, 0.5, 0.5]}), ("ocr", {"image": "CANDIDATE", "box": [0, 0, 1]})),
+            verdict("Pass"),
+        ]
+    )
+    bodies = []
+    with ProviderServer(AnthropicDialect(lambda body: bodies.append(body) or next(replies))) as server:
+        (answer,) = asked_over_the_wire(server, agentic(tmp_path), AGENTIC)
+    assert (answer.label, answer.calls, answer.opened, answer.not_opened) == (2, 3, ("r1",), ("r2",))
+    assert [one.tool for one in answer.evidence] == ["route", "open", "open", "crop", "ocr"]
+    assert [message["role"] for message in bodies[2]["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert bodies[2]["messages"][1]["content"][1]["id"] == "toolu_0"
+    opened, refused = bodies[1]["messages"][2]["content"]
+    assert (opened["tool_use_id"], opened["is_error"]) == ("toolu_0", False)
+    assert [block["type"] for block in opened["content"]] == ["text", "image"]
+    assert refused["is_error"]
+    assert answer.usage.output_tokens == 120
+    assert len(answer.usage.reported["calls"]) == 3

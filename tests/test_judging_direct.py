@@ -1,12 +1,16 @@
 """The direct protocol: one look, one structured verdict a check, and what it tells of its calls."""
 
 import asyncio
+import base64
+import hashlib
 import json
 from dataclasses import replace
 
 import pytest
-from model_judge_fixtures import Script, check, encoded, job, noise, pictures, said, told, verdict
+from model_judge_fixtures import Script, asked_over_the_wire, check, encoded, job, noise, pictures, said, told, verdict
 from PIL import Image, ImageDraw
+from provider_server import ProviderServer
+from provider_server.anthropic import AnthropicDialect, failure
 
 from longbanana_nb.errors import DataError
 from longbanana_nb.judging.direct import DirectProtocol
@@ -194,3 +198,45 @@ def test_a_model_that_takes_no_schema_is_asked_in_words_alone(tmp_path):
     request = DIRECT.first_request(replace(given, model=replace(given.model, capabilities=without)))
     assert request.schema is None
     assert '"verdict"' in request.system
+
+
+def over_the_wire(given, reply):
+    """Answers, and the bodies that Anthropic's SDK sent to a loopback server."""
+    bodies = []
+    dialect = AnthropicDialect(lambda body: bodies.append(body) or reply)
+    with ProviderServer(dialect) as server:
+        return asked_over_the_wire(server, given, DIRECT), bodies
+
+
+def test_a_whole_judgment_through_the_true_sdk(tmp_path):
+    (answer,), (body,) = over_the_wire(job(tmp_path), "Here:\n```json\n" + verdict("Uncertain") + "\n```")
+    assert (answer.label, answer.model, answer.calls) == (1, "claude-sonnet-4-6", 1)
+    assert answer.usage.input_tokens + answer.usage.cached_tokens + answer.usage.cache_write_tokens > 3 * 1369
+    content = body["messages"][0]["content"]
+    assert [block["text"][:9] for block in content if block["type"] == "text"] == [
+        "CANDIDATE",
+        "REFERENCE",
+        "REFERENCE",
+        'CHECK: {"',
+    ]
+    sent = [base64.b64decode(block["source"]["data"]) for block in content if block["type"] == "image"]
+    assert [hashlib.sha256(data).hexdigest() for data in sent] == [image.sent_sha256 for image in answer.images]
+    marked = [n for n, block in enumerate(content) if "cache_control" in block]
+    assert marked == [1, 5]
+    assert body["output_config"]["format"]["schema"] == VERDICT_SCHEMA
+    assert str(tmp_path) not in json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ({"content": [], "stop_reason": "refusal", "stop_details": {"category": "cyber"}}, "refused"),
+        ({"content": [{"type": "text", "text": verdict("Pass")}], "stop_reason": "max_tokens"}, "truncated"),
+        (failure(413, "request_too_large", "Request exceeds the maximum size"), "too_large"),
+        (failure(529, "overloaded_error", "Overloaded"), "transport"),
+        ("I think so?", "parse_error"),
+    ],
+)
+def test_faults_of_the_wire_are_invalid_answers_by_their_reason(tmp_path, reply, reason):
+    (answer,), _ = over_the_wire(job(tmp_path), reply)
+    assert (answer.label, answer.invalid) == (None, reason)
