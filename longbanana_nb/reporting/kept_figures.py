@@ -57,9 +57,13 @@ class KeptFigures:
         return self.folder / SHOWN / f"{name}.json"
 
 
-def drawn_from(scores: ScoreFrames, grid: pd.DataFrame, facts: RunFacts) -> str:
-    """The key of all that a run's figures are drawn from: scores, verdicts, facts, and the code and libraries that draw."""
-    parts = [_frame_sha256(scores.scores), _frame_sha256(grid), asdict(facts), _drawing_sha256()]
+def drawn_from(scores: ScoreFrames, grid: pd.DataFrame, facts: RunFacts, *more: object) -> str:
+    """The key of all that a run's figures are drawn from: scores, verdicts, facts, and the code and libraries that draw.
+
+    Args:
+        more: whatever else a figure shows, as JSON values.
+    """
+    parts = [_frame_sha256(scores.scores), _frame_sha256(grid), asdict(facts), list(more), _drawing_sha256()]
     return sha256_bytes(canonical_json(parts))
 
 
