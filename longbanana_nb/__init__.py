@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "audit",
+    "canary",
     "figures",
     "generate",
     "import_candidates",
@@ -30,6 +32,8 @@ __all__ = [
 
 if TYPE_CHECKING:
     from longbanana_nb.workbench import (
+        audit,
+        canary,
         figures,
         generate,
         import_candidates,

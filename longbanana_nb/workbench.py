@@ -157,12 +157,12 @@ def audit(
     source: Literal["auto", "graph", "pixels"] = "auto",
     max_usd: float | None = None,
 ) -> dict[str, Any]:
-    """Audit a judge by minimal pairs: what it notices, what it should not have noticed, and whether sentences in pictures steer it.
+    """Audit a judge by minimal pairs: what it notices, what disturbs it, and whether sentences in pictures steer it.
 
     Args:
         judge: a judge of the run; None takes the first that looks at pixels. profile: or a judge profile file.
         pairs: of each kind of edit, as far as they can be made.
-        source: "graph" draws pictures from a release's graphs, "pixels" edits the run's candidates; "auto" takes graphs where it can.
+        source: "graph" draws pictures from a release's graphs, "pixels" edits the run's candidates; "auto": graphs if it can.
         max_usd: dollars the audit of this judge may have cost in all.
 
     Returns:

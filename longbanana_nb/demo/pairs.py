@@ -231,5 +231,3 @@ def _for_other_cases(work: _Work, right: Sequence[_Asked]) -> None:
 def _box(values: Sequence[float]) -> Box:
     x0, y0, x1, y1 = values
     return float(x0), float(y0), float(x1), float(y1)
-
-

@@ -50,6 +50,7 @@ _HOME = {
     "run_facts": ("facts_of_run",),
     "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
     "tables": ("dimension_table", "main_table", "systems_table"),
+    "audits": ("audit_line", "audit_table", "read_audit"),
     "verdict_tables": ("coverage_table", "label_shares_table", "truth_table"),
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}

@@ -75,6 +75,7 @@ class RunFacts:
     package: str | None = None
     level: float = 0.95
     policy: Mapping[str, object] = field(default_factory=dict)
+    audits: Mapping[str, str] = field(default_factory=dict)  # what is known of what each judge notices, in one line
 
     def system(self, name: str) -> SystemFacts:
         """The facts of one system."""
@@ -117,6 +118,11 @@ def judge_line(facts: RunFacts, judge: str) -> str:
     details += [described.model] if described.model else []
     details += ["simulated"] if described.simulated else []
     return f"Judge: {judge} ({'; '.join(details)})"
+
+
+def audit_notes(facts: RunFacts, judge: str) -> tuple[str, ...]:
+    """What the judge's audit says, or a warning that there is none; nothing for a judge that needs none."""
+    return (facts.audits[judge],) if judge in facts.audits else ()
 
 
 def policy_line(facts: RunFacts) -> str:

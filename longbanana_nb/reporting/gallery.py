@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import DataError
+from longbanana_nb.reporting.audits import Audit, read_audit
 from longbanana_nb.reporting.facts import INTERVALS, RunFacts
 from longbanana_nb.reporting.kept_figures import KeptFigures, drawn_from
 from longbanana_nb.reporting.sinks.html import escape
@@ -24,6 +25,7 @@ CAPTIONS = {
     "overall": f"Overall scores with intervals. {INTERVALS}",
     "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
     "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
+    "audit": "Share of answers that changed after one edit, by kind of edit, with intervals; in brackets: pairs with answers.",
     "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
 }
 
@@ -66,8 +68,9 @@ class Gallery(Mapping[str, Drawing]):
 
     def __init__(self, run_folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
         self._run_folder = run_folder
-        self._makers = _makers(scores, grid, facts)
-        self._kept = KeptFigures(run_folder / "figures", drawn_from(scores, grid, facts))
+        audit = read_audit(run_folder, main_judge_of(facts))
+        self._makers = _makers(scores, grid, facts, audit)
+        self._kept = KeptFigures(run_folder / "figures", drawn_from(scores, grid, facts, audit))
         self._drawn: dict[str, Drawing] = {}
 
     def __getitem__(self, name: str) -> Drawing:
@@ -103,7 +106,7 @@ def main_judge_of(facts: RunFacts) -> str:
     return main.name
 
 
-def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, _Maker]:
+def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts, audit: Audit | None) -> dict[str, _Maker]:
     from longbanana_nb.reporting import figures as draw
 
     judge, truth = main_judge_of(facts), facts.truth
@@ -120,4 +123,6 @@ def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, _M
     if truth is not None and truth.name != judge:
         pair = (grid, facts, judge, truth.name)
         makers["truth"] = _Maker(lambda: draw.judge_against_truth(*pair), lambda: draw.judge_against_truth_alt(*pair))
+    if audit is not None:
+        makers["audit"] = _Maker(lambda: draw.audit_dots(audit), lambda: draw.audit_dots_alt(audit))
     return makers

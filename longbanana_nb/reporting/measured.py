@@ -58,6 +58,7 @@ def _fingerprint(folder: Path) -> Fingerprint:
 
 def _sources(folder: Path) -> Iterator[Path]:
     yield from (folder / name for name in PLAN)
+    yield from sorted((folder / "audits").glob("*/audit.json"))
     yield from sorted((folder / "judgments").glob("*/*/*.jsonl"))
     yield from sorted((folder / "candidates").glob("*/*/*/record.json"))
     yield from sorted((folder / "candidates").glob("*/*/*/image.*"))

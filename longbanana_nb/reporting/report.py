@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_text, write_atomic
 from longbanana_nb.reporting import report_parts as parts
+from longbanana_nb.reporting.audits import audit_table, read_audit
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.measured import measure
@@ -103,6 +104,8 @@ def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -
     ]
     beside_truth = truth_table(grid, facts, judge)
     made += [beside_truth] if beside_truth is not None else []
+    audits = {name: read_audit(run.path, name) for name in run.judges}
+    made += [audit_table(one, run.judges[name].sha256) for name, one in audits.items() if one is not None]
     return {table.name: table for table in made}
 
 
@@ -159,6 +162,10 @@ def _report(
             table("truth"),
             parts.picture(drawings["truth"]),
         )
+    if audits := [name for name in tables if name.startswith("audit-")]:
+        shown = [parts.picture(drawings["audit"])] if "audit" in drawings else []
+        lead = "Minimal pairs: one edit that must change an answer, or must not."
+        body += parts.section("audit", "What the judge notices", lead, *shown, *(table(name) for name in audits))
     body += parts.section(
         "coverage",
         "Coverage and labels",

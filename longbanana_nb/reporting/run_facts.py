@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
+from longbanana_nb.reporting.audits import audit_lines
 from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, SystemFacts
 from longbanana_nb.scoring.policy import Policy
 
@@ -31,6 +32,7 @@ def facts_of_run(run: Run) -> RunFacts:
         license=release.license,
         package=run.meta.package or None,
         level=level,
+        audits=audit_lines(run),
         policy={name: value for name, value in asdict(policy).items() if name != "rule" and (name, value) != ("checks", "all")},
     )
 

@@ -11,6 +11,7 @@ from longbanana_nb.reporting.facts import (
     RunFacts,
     ScoreFrames,
     SystemFacts,
+    audit_notes,
     judge_line,
     policy_line,
     source_line,
@@ -144,6 +145,7 @@ def footer(
     lines += [SAMPLED] if "checks" in facts.policy else []
     lines += [f"{100 * facts.level:g} % intervals. {INTERVALS}"] if intervals else []
     lines += [CATEGORY_NOTE] if categories else []
+    lines += audit_notes(facts, judge)
     return (*lines, "Best in bold, second best underlined, compared as shown; floors and provisional numbers are not ranked.")
 
 

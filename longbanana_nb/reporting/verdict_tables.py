@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.reporting.facts import RunFacts, SystemFacts, judge_line, source_line
+from longbanana_nb.reporting.facts import RunFacts, SystemFacts, audit_notes, judge_line, source_line
 from longbanana_nb.reporting.numbers import NOTHING, count_cell, number_cell, percent, share_cell
 from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
 from longbanana_nb.reporting.tables import grouped, name_cell
@@ -128,6 +128,7 @@ def truth_table(grid: pd.DataFrame, facts: RunFacts, judge: str) -> Table | None
         f"{source_line(facts)}. {judge_line(facts, judge)}. {judge_line(facts, facts.truth.name).replace('Judge:', 'Truth:')}.",
         f"Over the checks that both answered; {unmatched} valid verdicts of the judge have no counterpart. "
         "Opposite: Fail against Pass. Difference: judge minus truth.",
+        *audit_notes(facts, judge),
     )
     return Table("truth", f"Judge against truth on {facts.release}", columns, groups, notes)
 

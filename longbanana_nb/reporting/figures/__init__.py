@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from longbanana_nb.reporting.figures.agreement import judge_against_truth, judge_against_truth_alt
+from longbanana_nb.reporting.figures.audit import audit_dots, audit_dots_alt
 from longbanana_nb.reporting.figures.categories import category_dots, category_dots_alt
 from longbanana_nb.reporting.figures.comparison import backend_harness, backend_harness_alt
 from longbanana_nb.reporting.figures.heatmap import category_heatmap, category_heatmap_alt
@@ -10,6 +11,7 @@ from longbanana_nb.reporting.figures.overall import overall_dots, overall_dots_a
 from longbanana_nb.reporting.figures.saving import figure_bytes, save_figure
 
 __all__ = [
+    "audit_dots", "audit_dots_alt",
     "backend_harness", "backend_harness_alt", "category_dots", "category_dots_alt", "category_heatmap", "category_heatmap_alt",
     "figure_bytes", "judge_against_truth", "judge_against_truth_alt", "overall_dots", "overall_dots_alt", "save_figure",
 ]  # fmt: skip
