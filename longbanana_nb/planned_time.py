@@ -37,6 +37,7 @@ class Time:
 
 NOTHING_TO_DO = Time(0.0, "nothing to do")
 UNKNOWN = Time(None, "nothing of its kind was measured")
+CANNOT_RUN = Time(None, "it cannot run")
 
 
 class CandidatePace(StrictShape):
@@ -132,7 +133,8 @@ def total(times: Iterable[Time]) -> Time:
     known = sum(one.seconds for one in parts if one.seconds is not None)
     if all(one.seconds is not None for one in parts):
         return Time(known, "the sum of its parts") if known else NOTHING_TO_DO
-    return Time(None, f"{in_words(known)} for what is known" if known else UNKNOWN.basis)
+    first = next(one for one in parts if one.seconds is None)
+    return Time(None, f"{in_words(known)} for what is known" if known else first.basis)
 
 
 def in_words(seconds: float | None) -> str:

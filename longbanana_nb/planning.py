@@ -12,7 +12,7 @@ from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
 from longbanana_nb.generation.native import MAX_IMAGE_CALLS
 from longbanana_nb.planned_judging import plan_model_judge
-from longbanana_nb.planned_time import NOTHING_TO_DO, UNKNOWN, Time, measured_in
+from longbanana_nb.planned_time import CANNOT_RUN, NOTHING_TO_DO, Time, measured_in
 from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
 from longbanana_nb.runs import judge_sha256, open_run, select_cases, selection_notes, usual_workers, verdict_grid
 from longbanana_nb.runs.plan import plan_checks
@@ -108,7 +108,7 @@ def _system_plan(
     calls = _total([_image_calls(spec, case) for case in missing])
     images = _total([_images_sent(spec, case) for case in missing])
     cost = _cost(spec, prepared, calls, len(missing)) if reason is None else None
-    time = _generation_time(spec, prepared, len(missing), earlier, paid_lanes) if reason is None else UNKNOWN
+    time = _generation_time(spec, prepared, len(missing), earlier, paid_lanes) if reason is None else CANNOT_RUN
     return SystemPlan(spec.name, asked, len(missing), calls, images, cost, time.seconds, time.basis, reason)
 
 
@@ -177,7 +177,7 @@ def _judge_plan(
         sha256 = judge_sha256(judge, protocols[judge.protocol].versions())
         reason = _renamed(run.judges, "judge", judge.name, sha256)
     answered = _answered(run, judge.name)
-    time = earlier.judging(judge, max(0, answers - answered), usual_workers()) if reason is None else UNKNOWN
+    time = earlier.judging(judge, max(0, answers - answered), usual_workers()) if reason is None else CANNOT_RUN
     return JudgePlan(judge.name, answers, answered, 0, 0, cost if reason is None else None, time.seconds, time.basis, reason)
 
 
@@ -201,7 +201,7 @@ def _model_judge_plan(
     try:
         found, sha256 = plan_model_judge(judge, protocols[judge.protocol], experiment, release, cases, run)
     except CallError as error:
-        return JudgePlan(judge.name, answers, answered, 0, 0, None, None, UNKNOWN.basis, str(error))
+        return JudgePlan(judge.name, answers, answered, 0, 0, None, None, CANNOT_RUN.basis, str(error))
     reason = _renamed(run.judges, "judge", judge.name, sha256) if run is not None else None
     if reason is None and found.price is None and experiment.limits.max_usd is not None:
         reason = (

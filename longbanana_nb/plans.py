@@ -68,13 +68,13 @@ class Plan:
 
     @property
     def generate_time(self) -> Time:
-        """All candidates that are to be made; systems that cannot run are left out."""
-        return total(Time(part.time_s, part.time_basis) for part in self.systems if not part.cannot_run)
+        """All candidates that are to be made; unknown while a system cannot run."""
+        return total(Time(part.time_s, part.time_basis) for part in self.systems)
 
     @property
     def judge_time(self) -> Time:
-        """All answers that are to be given; judges that cannot run are left out."""
-        return total(Time(part.time_s, part.time_basis) for part in self.judges if not part.cannot_run)
+        """All answers that are to be given; unknown while a judge cannot run."""
+        return total(Time(part.time_s, part.time_basis) for part in self.judges)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values (`lb.plan.v1`); `cost_usd` is null where a price is unknown, times are where nothing was measured."""

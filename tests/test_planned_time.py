@@ -110,6 +110,12 @@ def test_a_sum_with_an_unknown_part_is_unknown_and_says_what_is_known():
     assert total([Time(60.0, ""), Time(None, "")]) == Time(None, "about 60 s for what is known")
 
 
+def test_what_cannot_run_has_no_time(tmp_path, release):
+    plan = planned(tmp_path, release, [DIRECT % ("far", "gogle", 0.1)])
+    assert (plan.systems[0].time_s, plan.systems[0].time_basis) == (None, "it cannot run")
+    assert plan.generate_time.seconds is None
+
+
 def test_times_are_told_no_finer_than_they_are_known():
     told = [in_words(seconds) for seconds in (None, 0.2, 34.6, 260, 9000)]
     assert told == ["unknown", "under 1 s", "about 35 s", "about 4 min", "about 2.5 h"]
