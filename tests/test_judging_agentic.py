@@ -382,3 +382,22 @@ def test_a_whole_agentic_judgment_of_three_turns_through_the_true_sdk(tmp_path):
     assert refused["is_error"]
     assert answer.usage.output_tokens == 120
     assert len(answer.usage.reported["calls"]) == 3
+
+
+def test_a_bound_reference_the_case_does_not_have_is_unanswerable_before_anything_is_asked(tmp_path):
+    answer, script = judged(agentic(tmp_path, check(references=("r1", "r9"))), said(verdict("Pass")))
+    assert (answer.invalid, answer.not_opened, script.requests) == ("unanswerable", ("r1", "r9"), [])
+
+
+def test_instruments_that_work_side_by_side_say_what_they_say_alone(tmp_path):
+    things = {"candidate": scene((40, 40, 130, RED), (320, 60, 130, RED)), "r1": scene((150, 150, 200, RED))}
+    box = [0.25, 0.25, 0.73, 0.73]
+    calls = wants(("match", {"reference_id": "r1", "box": box, "within": WHOLE}), ("ocr", {"image": "CANDIDATE", "box": WHOLE}))
+    given = agentic(tmp_path, pictures=things)
+
+    async def together():
+        return await asyncio.gather(*(AGENTIC.judge(given, Script(calls, said(verdict("Pass")))) for _ in range(4)))
+
+    alone, _ = judged(given, calls, said(verdict("Pass")))
+    assert [answers[0].evidence for answers in asyncio.run(together())] == [alone.evidence] * 4
+    assert len(alone.evidence[1].result["things"]) == 2

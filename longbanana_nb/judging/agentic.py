@@ -76,6 +76,8 @@ async def _judge_one(job: ModelJob, ask: Ask) -> list[ModelAnswer]:
 def _start(job: ModelJob) -> EvidencePacket:
     if job.model.capabilities.tools is False:
         raise Unaskable("tool_unavailable", f"{job.model.id} calls no tools; judge with the direct protocol")
+    for id_ in packets.bound_references(job):
+        packets.picture_of(job, id_)  # what is bound can be opened
     return packets.packet(job, ())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +28,8 @@ MOST_LISTED = 12
 SLACK = 1e-3  # by which a box may leave the image: models round
 
 Value = TypeVar("Value")
+
+_reading = threading.Lock()  # the reader of lettering keeps its settings in itself: one use at a time in a process
 
 
 class ToolFault(Exception):  # noqa: N818 - told to the model
@@ -77,7 +80,8 @@ class Instruments:
         if scale > 1:
             size = (max(1, round(part.shape[1] * scale)), max(1, round(part.shape[0] * scale)))
             part = cv2.resize(part, size, interpolation=cv2.INTER_CUBIC)
-        found = _carried_out("ocr", lambda: lettering.read_picture(part))
+        with _reading:
+            found = _carried_out("ocr", lambda: lettering.read_picture(part))
         return [
             {"text": one.text, "box": _rounded(_outward(one.box, box)), "confidence": round(one.confidence, 2)}
             for one in found[:MOST_LISTED]
@@ -111,7 +115,8 @@ class Instruments:
 
     def _sightings(self, reference_id: str, box: Box, tool: str) -> list[Sighting]:
         try:
-            return _carried_out(tool, lambda: self._found(reference_id, box))
+            with _reading:
+                return _carried_out(tool, lambda: self._found(reference_id, box))
         except Unanswerable:
             raise ToolFault("that box of the reference shows nothing that stands out from its ground; choose another") from None
 
