@@ -118,11 +118,11 @@ def pictures(request: Request) -> list[Picture]:
     return [part for message in request.messages for part in getattr(message, "parts", ()) if isinstance(part, Picture)]
 
 
-def asked_over_the_wire(server: Any, given: ModelJob, protocol: Any) -> list[Any]:
+def asked_over_the_wire(server: Any, given: ModelJob, protocol: Any, path: str = "") -> list[Any]:
     """Judge a job through the provider's true SDK, against a loopback server."""
 
     async def run() -> list[Any]:
-        adapter = connect(given.model, key="test-key", base_url=server.url, timeout_s=20.0, connections=4)
+        adapter = connect(given.model, key="test-key", base_url=server.url + path, timeout_s=20.0, connections=4)
         try:
             return await protocol.judge(given, lambda request: adapter.ask(replace(request, cache="5m")))
         finally:

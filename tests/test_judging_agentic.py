@@ -23,6 +23,8 @@ from model_judge_fixtures import (
 from PIL import Image, ImageDraw
 from provider_server import ProviderServer
 from provider_server.anthropic import AnthropicDialect
+from provider_server.google import GoogleDialect
+from provider_server.openai import ChatDialect, OpenAIDialect
 
 from longbanana_nb.judging import measuring, prompting
 from longbanana_nb.judging.agentic import AgenticProtocol
@@ -401,3 +403,59 @@ def test_instruments_that_work_side_by_side_say_what_they_say_alone(tmp_path):
     alone, _ = judged(given, calls, said(verdict("Pass")))
     assert [answers[0].evidence for answers in asyncio.run(together())] == [alone.evidence] * 4
     assert len(alone.evidence[1].result["things"]) == 2
+
+
+OPEN = {"reference_id": "r1"}
+
+
+def gemini_says(turn):
+    if turn > 0:
+        return verdict("Pass")
+    call = {"functionCall": {"id": "f1", "name": "open", "args": OPEN}}
+    return {"candidates": [{"content": {"role": "model", "parts": [call]}, "finishReason": "STOP"}]}
+
+
+def gpt_says(turn):
+    if turn > 0:
+        return verdict("Pass")
+    call = {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "name": "open",
+        "arguments": json.dumps(OPEN),
+        "status": "completed",
+    }
+    return {"output": [call]}
+
+
+def chat_says(turn):
+    if turn > 0:
+        return verdict("Pass")
+    return {
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "open", "arguments": json.dumps(OPEN)}}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "dialect", "says"),
+    [
+        ({"provider": "google", "id": "gemini-3.8-flash"}, GoogleDialect, gemini_says),
+        ({"provider": "openai", "id": "gpt-6.1-sol"}, OpenAIDialect, gpt_says),
+        ({"provider": "openai-compatible", "id": "mine", "base_url": "http://127.0.0.1:1/v1"}, ChatDialect, chat_says),
+    ],
+    ids=["google", "openai", "openai-compatible"],
+)
+def test_a_critic_opens_a_reference_whoever_serves_the_model(tmp_path, model, dialect, says):
+    bodies = []
+
+    def reply(body):
+        bodies.append(body)
+        return says(len(bodies) - 1)
+
+    with ProviderServer(dialect(reply, key="test-key")) as server:
+        path = "/v1" if model["provider"].startswith("openai") else ""
+        (answer,) = asked_over_the_wire(server, agentic(tmp_path, profile=agentic_profile(model=model)), AGENTIC, path)
+    assert (answer.label, answer.invalid, answer.calls, answer.opened) == (2, None, 2, ("r1",)), answer.raw
+    assert json.dumps(bodies[1]).count("REFERENCE r1") == 1
