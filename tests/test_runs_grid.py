@@ -8,7 +8,7 @@ import pytest
 from runs_fixtures import CASE_IDS, CHECK_IDS, answer, judge, make_release, make_run, save_image, save_outcome, system
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.measured import measure
+from longbanana_nb.reporting.measured import measure
 from longbanana_nb.runs import leftovers, open_run, verdict_grid, verify_run
 
 

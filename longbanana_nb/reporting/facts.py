@@ -64,6 +64,15 @@ class JudgeFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """How many of a run's checks have a dimension and polarity, and how many a probe, that were derived and not reviewed."""
+
+    units: int
+    probes: int
+    checks: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunFacts:
     """Everything a footer says. `systems` and `judges` stand in the order in which tables show them."""
 
@@ -75,6 +84,7 @@ class RunFacts:
     package: str | None = None
     level: float = 0.95
     policy: Mapping[str, object] = field(default_factory=dict)
+    derived: Derived | None = None  # what of the checks' annotations was derived and not reviewed
     audits: Mapping[str, str] = field(default_factory=dict)  # what is known of what each judge notices, in one line
 
     def system(self, name: str) -> SystemFacts:
@@ -118,6 +128,20 @@ def judge_line(facts: RunFacts, judge: str) -> str:
     details += [described.model] if described.model else []
     details += ["simulated"] if described.simulated else []
     return f"Judge: {judge} ({'; '.join(details)})"
+
+
+def derived_units_note(facts: RunFacts) -> tuple[str, ...]:
+    """That dimension and polarity are derived, where they are; nothing where the release or a person states them."""
+    if facts.derived is None or not facts.derived.units:
+        return ()
+    return (f"Dimension and polarity of {facts.derived.units} of {facts.derived.checks} checks are derived, not reviewed.",)
+
+
+def derived_probes_note(facts: RunFacts, judge: str) -> tuple[str, ...]:
+    """That probes are derived, for a judge that answers probes."""
+    if facts.derived is None or not facts.derived.probes or facts.judge(judge).protocol not in ("tools", "truth"):
+        return ()
+    return (f"The probes of {facts.derived.probes} of {facts.derived.checks} checks are derived, not reviewed.",)
 
 
 def audit_notes(facts: RunFacts, judge: str) -> tuple[str, ...]:

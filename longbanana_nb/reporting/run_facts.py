@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.audits import audit_lines
-from longbanana_nb.reporting.facts import JudgeFacts, RunFacts, SystemFacts
+from longbanana_nb.reporting.facts import Derived, JudgeFacts, RunFacts, SystemFacts
 from longbanana_nb.scoring.policy import Policy
 
 if TYPE_CHECKING:
@@ -32,9 +32,21 @@ def facts_of_run(run: Run) -> RunFacts:
         license=release.license,
         package=run.meta.package or None,
         level=level,
+        derived=_derived(run),
         audits=audit_lines(run),
         policy={name: value for name, value in asdict(policy).items() if name != "rule" and (name, value) != ("checks", "all")},
     )
+
+
+def _derived(run: Run) -> Derived | None:
+    """Nothing to say of a run without a plan, or whose release and reviewers state everything."""
+    if not (run.path / "checks.jsonl").is_file():
+        return None
+    checks = run.checks()
+    found = Derived(
+        sum(check.dimension_source == "derived" for check in checks), sum(check.probe_is_derived for check in checks), len(checks)
+    )
+    return found if found.units or found.probes else None
 
 
 def policy_of_run(run: Run) -> Policy:

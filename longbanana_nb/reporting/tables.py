@@ -12,6 +12,8 @@ from longbanana_nb.reporting.facts import (
     ScoreFrames,
     SystemFacts,
     audit_notes,
+    derived_probes_note,
+    derived_units_note,
     judge_line,
     policy_line,
     source_line,
@@ -108,7 +110,7 @@ def dimension_table(scores: ScoreFrames, facts: RunFacts, judge: str) -> Table:
         title=f"Systems by dimension on {facts.release}: score, 0 to 10",
         columns=(Column("System", align="left"), *(Column(name, better="high") for name in DIMENSIONS)),
         groups=grouped(facts, row),
-        notes=footer(scores, facts, judge, intervals=False, categories=False),
+        notes=(*derived_units_note(facts), *footer(scores, facts, judge, intervals=False, categories=False)),
     )
     return ranked(table)
 
@@ -145,7 +147,7 @@ def footer(
     lines += [SAMPLED] if "checks" in facts.policy else []
     lines += [f"{100 * facts.level:g} % intervals. {INTERVALS}"] if intervals else []
     lines += [CATEGORY_NOTE] if categories else []
-    lines += audit_notes(facts, judge)
+    lines += [*derived_probes_note(facts, judge), *audit_notes(facts, judge)]
     return (*lines, "Best in bold, second best underlined, compared as shown; floors and provisional numbers are not ranked.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.reporting.facts import RunFacts, SystemFacts, audit_notes, judge_line, source_line
+from longbanana_nb.reporting.facts import RunFacts, SystemFacts, audit_notes, derived_units_note, judge_line, source_line
 from longbanana_nb.reporting.numbers import NOTHING, count_cell, number_cell, percent, share_cell
 from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
 from longbanana_nb.reporting.tables import grouped, name_cell
@@ -88,6 +88,7 @@ def label_shares_table(grid: pd.DataFrame, facts: RunFacts, judge: str) -> Table
         f"{source_line(facts)}. {judge_line(facts, judge)}.",
         "Shares of valid verdicts, pooled over cases (scores are not pooled). "
         "A negative check asks that something be absent; an empty picture passes it.",
+        *derived_units_note(facts),
     )
     return Table("labels", f"Labels by polarity on {facts.release}", tuple(columns), grouped(facts, row), notes)
 

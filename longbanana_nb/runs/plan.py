@@ -66,6 +66,7 @@ class PlannedCheck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     reference_ids: list[str]
     probe_sha256: str | None
     exemplars: dict[str, str]
+    probe_is_derived: bool = False  # and nobody reviewed it
 
     def probe_key(self, revision: str, candidate_sha256: str, judge_sha256: str, judge_sample: int) -> str:
         """The key of a probe judge's answer: a changed probe, or a changed exemplar, is another key."""
@@ -146,6 +147,7 @@ def _planned_check(case: Case, check: Check, evaluation: Evaluation) -> PlannedC
         reference_ids=list(check.reference_ids),
         probe_sha256=evaluation.probe_sha256(case.case_id, check.check_id),
         exemplars=_exemplars(case, check, evaluation),
+        probe_is_derived=(case.case_id, check.check_id) in evaluation.derived_probes,
     )
 
 
