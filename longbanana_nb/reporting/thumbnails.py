@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-import io
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from longbanana_nb.errors import DataError
+from longbanana_nb.reporting.shown import thumbnail
 from longbanana_nb.taxonomy import SUITE_OF
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from longbanana_nb.runs import Run
     from longbanana_nb.runs.plan import PlannedCase
 
-SIDE, QUALITY = 240, 78  # pixels of the longer side; JPEG quality
+SIDE = 240  # pixels of the longer side
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,11 @@ def case_strips(run: Run, scores: ScoreFrames, judge: str | None) -> list[CaseSt
 
 def small_picture(path: Path) -> str | None:
     """A picture as a `data:` address of a small JPEG, upright and without any metadata; None where it cannot be decoded."""
-    from PIL import Image, ImageOps
-
     try:
-        with Image.open(path) as opened:
-            picture = ImageOps.exif_transpose(opened).convert("RGBA")
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        small = thumbnail(path, SIDE)
+    except DataError:
         return None
-    picture.thumbnail((SIDE, SIDE))
-    flat = Image.new("RGB", picture.size, "white")
-    flat.paste(picture, mask=picture.getchannel("A"))
-    stream = io.BytesIO()
-    flat.save(stream, "JPEG", quality=QUALITY, optimize=True)
-    return f"data:image/jpeg;base64,{base64.b64encode(stream.getvalue()).decode()}"
+    return f"data:image/jpeg;base64,{base64.b64encode(small).decode()}"
 
 
 def _thumbnail(run: Run, system: str, case_id: str, found: dict[tuple[str, str], float]) -> Thumbnail:
