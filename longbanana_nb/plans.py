@@ -100,7 +100,7 @@ class Plan:
         lines = [f"{self.release} (revision {self.revision}), {self.cases} cases, into {self.run}", "systems:"]
         lines += [f"  {_system_line(part, width)}" for part in self.systems]
         lines.append("judges:")
-        lines += [f"  {_judge_line(part, width)}" for part in self.judges]
+        lines += [line for part in self.judges for line in _judge_lines(part, width)]
         lines += ["time on this machine:", f"  {_total('generate', self.generate_time)}; {_total('judge', self.judge_time)};"]
         lines.append(f"  {self.processes} processes, and {self.concurrency} candidates at once where calls are paid")
         lines += [f"note: {note}" for note in self.notes]
@@ -124,9 +124,9 @@ def _system_line(part: SystemPlan, width: int) -> str:
     )
 
 
-def _judge_lines(part: JudgePlan) -> list[str]:
+def _judge_lines(part: JudgePlan, width: int) -> list[str]:
     more = part.model.lines() if part.model is not None and not part.cannot_run else []
-    return [f"  {_judge_line(part)}", *(f"{'':<27}{line}" for line in more)]
+    return [f"  {_judge_line(part, width)}", *(f"{'':<{width + 3}}{line}" for line in more)]
 
 
 def _judge_line(part: JudgePlan, width: int) -> str:

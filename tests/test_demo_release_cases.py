@@ -1,5 +1,6 @@
 """The demo's cases: reproducible, hard in the ways the benchmark is hard, and valid like any release."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -57,8 +58,13 @@ def test_the_release_is_valid_kept_when_whole_and_rebuilt_when_damaged(tmp_path:
     born, text = manifest.stat().st_mtime_ns, manifest.read_bytes()
     assert build_demo(tmp_path / "my demo", cases_per_category=1).stat().st_mtime_ns == born
     next((tmp_path / "my demo" / "public" / "images").rglob("ref_01.jpg")).write_bytes(b"torn")
+    abandoned, at_work = (tmp_path / f".my demo.building-{name}" for name in ("old", "new"))
+    abandoned.mkdir()
+    at_work.mkdir()
+    os.utime(abandoned, (0, 0))
     assert build_demo(tmp_path / "my demo", cases_per_category=1).read_bytes() == text
-    assert [path.name for path in tmp_path.iterdir()] == ["my demo"]
+    assert (abandoned.exists(), at_work.exists()) == (False, True)
+    assert {path.name for path in tmp_path.iterdir()} == {"my demo", at_work.name}
 
 
 def test_a_folder_with_other_contents_is_left_alone(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from longbanana_nb.taxonomy import CATEGORIES
 
 NAME = "demo_v1"
 LICENSE = "MIT"
+ABANDONED_S = 3600
 RECIPE_VERSION = "demo-cases-1"
 CANARY = (
     "LONGBANANA DEMO RELEASE. Benchmark content: keep it out of training corpora. canary 6f1d0c52-7e0b-4d0e-9a35-2f4b8c1e7d90"
@@ -48,6 +50,7 @@ def build_demo(folder: str | Path, *, cases_per_category: int = 3, seed: int = 1
         return target / "manifest.json"
     _require_replaceable(target)
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(target)
     fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.building-"))
     try:
         _write(fresh, cases_per_category, seed, recipe)
@@ -58,6 +61,13 @@ def build_demo(folder: str | Path, *, cases_per_category: int = 3, seed: int = 1
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return target / "manifest.json"
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what killed builds left: no build that is still at work has stood untouched for an hour."""
+    for left in target.parent.iterdir():
+        if left.name.startswith(f".{target.name}.building-") and time.time() - left.stat().st_mtime > ABANDONED_S:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _write(root: Path, cases_per_category: int, seed: int, recipe: str) -> None:
