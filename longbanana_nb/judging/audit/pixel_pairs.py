@@ -69,6 +69,10 @@ class Bench:
     evaluation: Evaluation
     pictures: dict[str, bytes] = field(default_factory=dict)
 
+    def asks(self, case_id: str) -> set[str]:
+        """The questions of a case."""
+        return {check.question for check in self.evaluation.checks[case_id]}
+
     def edited(self, one: Answered, edit: Edited) -> str:
         """Make and keep an edited picture; its hash."""
         return self.kept(edit(one.file.read_bytes()))
@@ -171,8 +175,9 @@ def _other_case(bench: Bench, one: Answered, chance: random.Random, n: int) -> M
     if not one.is_positive or one.label != 2:
         return NOT_POSITIVE if not one.is_positive else UNPASSED
     others = [each for each in bench.answered if each.case.category != one.case.category and each.system == one.system]
+    others = [each for each in others if one.check.question not in bench.asks(each.case.case_id)]
     if not others:
-        return "no candidate of another category"
+        return "no candidate of another category whose case does not ask the same"
     other = chance.choice(others)
     return bench.pair("other-case", one, bench.own(other), "flip_down", f"the candidate of case {other.case.case_id} instead")
 
