@@ -5,7 +5,15 @@ import json
 
 import pytest
 from model_run_fixtures import (
-    KEY, asked_how_often, dialect, judged, make_release, make_run, messages, profile, verdict,
+    KEY,
+    asked_how_often,
+    dialect,
+    judged,
+    make_release,
+    make_run,
+    messages,
+    profile,
+    verdict,
 )  # fmt: skip
 from provider_server import ProviderServer
 from provider_server.anthropic import failure

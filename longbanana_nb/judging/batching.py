@@ -152,6 +152,10 @@ class Batching:
                 await self._lose(batch)
                 raise
             await self._find(batch)
+            if batch not in self.open:
+                raise Incomplete(
+                    f"A batch of {len(batch.items)} questions did not reach the provider: {error} Run the same command again."
+                ) from None
         else:
             await self._adopt(batch, given)
 
