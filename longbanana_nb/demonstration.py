@@ -116,6 +116,9 @@ def report_run(run: Run) -> Path:
     jobs: list[NotebookJob] = []
     for notebook in sorted(notebooks_folder().glob("[0-9][0-9]_*.ipynb")):
         copy = run.path / "notebooks" / notebook.name
+        if not _belongs_in_report(notebook):
+            copies += [copy] if copy.is_file() else []
+            continue
         copies.append(copy)
         if (missing := _missing(notebook, run)) is not None:
             keep_unexecuted(notebook, copy, missing)
@@ -123,6 +126,15 @@ def report_run(run: Run) -> Path:
             jobs.append(NotebookJob(notebook, run.path, copy, tuple(declared_files(notebook, run.path))))
     _carry_out_all([FiguresJob(run), *sorted(jobs, key=lambda job: job.awaits_figures)])
     return build_report(run.path, notebooks=copies)
+
+
+def _belongs_in_report(notebook: Path) -> bool:
+    """Whether a report executes this notebook; not one that judges (`metadata.longbanana.in_report`: false).
+
+    Of such a notebook the copy that a person executed on the run is shown, where there is one.
+    """
+    metadata = json.loads(notebook.read_text("utf-8"))["metadata"]
+    return bool(metadata.get("longbanana", {}).get("in_report", True))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

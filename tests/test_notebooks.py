@@ -24,6 +24,9 @@ def source(cell):
     return "".join(cell["source"])
 
 
+REPORTED = [path for path in NUMBERED if read(path)["metadata"]["longbanana"].get("in_report", True)]
+
+
 def test_the_first_seven_notebooks_are_there():
     wanted = ["00_start_here", "01_explore_dataset", "02_generate", "03_judge", "04_aggregate", "05_paper_tables"]
     assert [path.stem for path in NUMBERED][:7] == [*wanted, "06_backend_comparison"]
@@ -67,7 +70,7 @@ def test_every_notebook_is_linked_from_the_readme():
     assert [path.name for path in NOTEBOOKS if f"({path.relative_to(ROOT).as_posix()})" not in text] == []
 
 
-@pytest.mark.parametrize("path", NUMBERED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", REPORTED, ids=lambda path: path.stem)
 def test_it_was_executed_on_the_demo_and_wrote_what_it_declares(path, demo_home):
     run = demo_home / "reports" / "demo"
     executed = read(run / "notebooks" / path.name)

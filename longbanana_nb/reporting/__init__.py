@@ -50,6 +50,7 @@ _HOME = {
     "run_facts": ("facts_of_run",),
     "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
     "tables": ("dimension_table", "main_table", "systems_table"),
+    "audit_views": ("pair_view", "telling_pairs"),
     "audits": ("audit_line", "audit_table", "read_audit"),
     "verdict_tables": ("coverage_table", "label_shares_table", "truth_table"),
 }

@@ -42,6 +42,24 @@ class Outcome:
         return self.shift < 0 if self.pair.expected == "flip_down" else self.shift > 0
 
     @property
+    def is_right(self) -> bool | None:
+        """Whether the answer moved, or stayed, as it must; None without valid answers."""
+        if not self.is_answered:
+            return None
+        return self.shift == 0 if self.pair.expected == "keep" else self.has_flipped
+
+    def as_json(self) -> Row:
+        """The labels of a pair."""
+        return {
+            "pair": self.pair.id,
+            "kind": self.pair.kind,
+            "expected": self.pair.expected,
+            "before": self.before,
+            "after": self.after,
+            "right": self.is_right,
+        }
+
+    @property
     def was_right(self) -> bool:
         """Whether the label before is the right one: Pass for a fall, Fail for a rise."""
         return self.before == (2 if self.pair.expected == "flip_down" else 0)

@@ -155,6 +155,7 @@ def tell(bench: Bench, pairs: Sequence[Pair], asked: Mapping[Place, Asked]) -> d
         "cost_usd": sum({one.key: one.cost_usd for one in stands}.values()),
         **numbers(outcomes),
         "repeats": _repeats(bench, pairs, given),
+        "outcomes": [one.as_json() for one in outcomes],
     }
     write_json(folder.numbers, told)
     return told
