@@ -230,11 +230,13 @@ class _Look:
     def _usd(self, groups: Sequence[Sequence[Question]], sending: Sending, on: dt.date) -> float | None:
         usage = usage_of(groups, cached=sending.cache != "off", model=self.model)
         calls = sum(len(group) for group in groups)
+        if not all(one.is_known for group in groups for one in group):
+            return None
         return dollars(price(self.model, on, batch=sending.batch), usage, calls, hour=sending.cache == "1h")
 
     def _most_usd(self, asked: Sequence[Question], on: dt.date) -> float | None:
         found = price(self.model, on)
-        if found is None:
+        if found is None or not all(one.is_known for one in asked):
             return None
         return sum(found.most(one.most_tokens // one.most_calls, one.answer) * one.most_calls for one in asked)
 
@@ -244,7 +246,9 @@ class _Look:
         if self.assumed:
             yield f"{self.assumed} candidates are not made yet and counted as {ASSUMED_SIDE} x {ASSUMED_SIDE} pixels."
         if self.not_puttable:
-            yield f"{self.not_puttable} checks cannot be put to this model (its limits, or its tokens are unknown): not counted."
+            yield f"{self.not_puttable} checks cannot be put to this model (its limits): not counted."
+        if not all(one.is_known for groups in self.groups.values() for group in groups for one in group):
+            yield "how many tokens this model makes of pictures or texts is unknown, and so is the cost."
         if self.model.capabilities.cache == "automatic":
             yield "the provider caches by itself; what that saves is not counted."
         if (self.judge.sending or Sending()).images == "uploaded":

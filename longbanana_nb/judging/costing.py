@@ -48,6 +48,7 @@ class Question:
     most_calls: int = 1
     most_tokens: int = 0
     shows: tuple[str, ...] = ()
+    is_known: bool = True  # whether its tokens are
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class Costing:
     _known: dict[tuple[object, ...], Question | None] = field(default_factory=dict)
 
     def question(self, work: Work) -> Question | None:
-        """The job as it would be sent; None where it cannot be put to this model, or nothing is known of its tokens."""
+        """The job as it would be sent; None where it cannot be put to this model."""
         candidate = self.stand_ins.of(work.opened.picture)
         ids = tuple(unit.check.check_id for unit in work.units)
         key = (work.job.case_id, candidate.sha256, ids, work.job.after, work.shares_references)
@@ -119,15 +120,13 @@ class Costing:
         except Unaskable:
             return None
         tokens = estimates.input_tokens(self.model, request)
-        if tokens is None:
-            return None
         shared, bound = marks(self.model, request)
         answer = ANSWER_TOKENS * len(work.units) + (THINKING_TOKENS if thinks(self.profile) else 0)
         pictures = tuple((one.width, one.height) for one in estimates.pictures_of(request))
         shows = tuple(name for unit in work.units for name in unit.check.reference_ids)
-        asked = Question(len(work.units), pictures, tokens, shared, bound, answer, shows=shows)
+        asked = Question(len(work.units), pictures, tokens or 0, shared, bound, answer, shows=shows, is_known=tokens is not None)
         if self.profile.protocol != "agentic":
-            return replace(asked, most_tokens=tokens)
+            return replace(asked, most_tokens=asked.tokens)
         opened = [self.stand_ins.of(work.job.references[name]) for name in dict.fromkeys(shows) if name in work.job.references]
         return self._with_turns(asked, request, len(opened))
 

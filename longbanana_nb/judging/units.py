@@ -59,6 +59,7 @@ class Opening:
     reusable: Mapping[str, Judgment]
     summary: Summary
     retry: Collection[str] = ()
+    writes: bool = True
 
     @property
     def calls(self) -> Path:
@@ -116,7 +117,8 @@ class Opening:
                     opened.units.append(unit)
         if adopted:
             record = opened.record
-            self.journal(record.system, record.case_id).append_many(adopted)
+            if self.writes:
+                self.journal(record.system, record.case_id).append_many(adopted)
             self.summary.reused += len(adopted)
             for judgment in adopted:
                 self.summary.count(judgment)
