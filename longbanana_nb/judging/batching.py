@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import DataError, Incomplete
 from longbanana_nb.files import sha256_bytes, utc_now
-from longbanana_nb.judging.desk import Bill, tokens
+from longbanana_nb.judging.bills import Bill, tokens
 from longbanana_nb.judging.estimates import parts_of
 from longbanana_nb.judging.handles import HandleLine, OpenBatch, encoded
 from longbanana_nb.judging.model_jobs import Maker, Work
@@ -116,6 +116,7 @@ class Batching:
                         yield packed
                     raise
                 packed.reserved.append(reservation)
+                self.desk.total.expected_usd += self.desk.tariff.expected(request, self.desk.answer_tokens)
                 packed.works[_id(work)] = work
                 packed.items.append(BatchItem(_id(work), request))
                 packed.size += size

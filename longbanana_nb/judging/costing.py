@@ -121,7 +121,7 @@ class Costing:
             return None
         tokens = estimates.input_tokens(self.model, request)
         shared, bound = marks(self.model, request)
-        answer = ANSWER_TOKENS * len(work.units) + (THINKING_TOKENS if thinks(self.profile) else 0)
+        answer = answer_tokens(self.profile, len(work.units))
         pictures = tuple((one.width, one.height) for one in estimates.pictures_of(request))
         shows = tuple(name for unit in work.units for name in unit.check.reference_ids)
         asked = Question(len(work.units), pictures, tokens or 0, shared, bound, answer, shows=shows, is_known=tokens is not None)
@@ -151,6 +151,11 @@ def marks(model: Model, request: Request) -> tuple[int, int]:
         if part.ends_prefix:
             last, is_behind = (total if is_behind else first), True
     return first, last
+
+
+def answer_tokens(profile: JudgeSpec, checks: int) -> int:
+    """Tokens that a usual answer to so many checks has, thoughts included."""
+    return ANSWER_TOKENS * checks + (THINKING_TOKENS if thinks(profile) else 0)
 
 
 def thinks(profile: JudgeSpec) -> bool:

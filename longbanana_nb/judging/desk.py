@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import Incomplete
-from longbanana_nb.judging.estimates import inline_bytes, input_tokens
+from longbanana_nb.judging.bills import Bill, Tariff, tokens
+from longbanana_nb.judging.estimates import inline_bytes
 from longbanana_nb.providers.contracts import (
     Adapter,
     Part,
@@ -27,49 +28,16 @@ from longbanana_nb.providers.retry import Attempt, Retry, tried
 if TYPE_CHECKING:
     from longbanana_nb.judging.uploading import Uploads
     from longbanana_nb.providers.catalogue import Model
-    from longbanana_nb.providers.prices import Price
     from longbanana_nb.runs import Budget, Ledger
     from longbanana_nb.runs.commits import Commits
     from longbanana_nb.runs.judge_spec import Sending
     from longbanana_nb.runs.ledger import Reservation
 
 ROLE = "judge"
-MARGIN = 1.25  # by which the count of a request's tokens may be too low
 
 
 class StopAsking(Exception):  # noqa: N818 - a state of the work, not a fault of the program
     """A question was not put, or not put again, because the asking is to end."""
-
-
-@dataclass(slots=True)
-class Bill:
-    """What one job came to: its calls, their tokens and dollars."""
-
-    calls: int = 0
-    cost_usd: float = 0.0
-    usage: Usage = field(default_factory=Usage)
-
-    def merge(self, other: Bill) -> None:
-        """Put all calls of another bill on this one."""
-        self.calls += other.calls
-        self.cost_usd += other.cost_usd
-        self.usage = added(self.usage, other.usage)
-
-    def add(self, usage: Usage, cost_usd: float) -> None:
-        """Put a call on the bill."""
-        self.calls += 1
-        self.cost_usd += cost_usd
-        self.usage = added(self.usage, usage)
-
-
-def added(one: Usage, other: Usage) -> Usage:
-    """Tokens of both."""
-    return Usage(
-        one.input_tokens + other.input_tokens,
-        one.cached_tokens + other.cached_tokens,
-        one.cache_write_tokens + other.cache_write_tokens,
-        one.output_tokens + other.output_tokens,
-    )
 
 
 @dataclass(slots=True)
@@ -95,25 +63,6 @@ class Flight:
 
 
 @dataclass(slots=True)
-class Tariff:
-    """What calls of a model cost; without a price everything costs nothing that is known."""
-
-    model: Model
-    price: Price | None
-
-    def most(self, request: Request) -> float:
-        """The most that a call may cost."""
-        tokens = input_tokens(self.model, request)
-        if self.price is None or tokens is None:
-            return 0.0
-        return self.price.most(int(tokens * MARGIN), request.max_tokens, request.cache)
-
-    def cost(self, usage: Usage) -> float:
-        """What a call did cost."""
-        return self.price.of(usage) if self.price is not None else 0.0
-
-
-@dataclass(slots=True)
 class Desk:
     """One judge's way to its model. Used by one event loop.
 
@@ -132,6 +81,7 @@ class Desk:
     flight: Flight
     is_over: Callable[[], bool]
     uploads: Uploads | None = None
+    answer_tokens: int = 0  # of a usual answer, as plans count it
     total: Bill = field(default_factory=Bill)
     waiting: set[asyncio.Task[Any]] = field(default_factory=set)  # tasks between two attempts
     in_flight: int = 0
@@ -220,6 +170,7 @@ class _Call:
             reply = await self._tried()
             cost = desk.tariff.cost(reply.usage)
             self._close(cost, reply.stop, reply.usage)
+            desk.total.expected_usd += desk.tariff.expected(self.request, desk.answer_tokens)
             for bill in (self.bill, desk.total):
                 bill.add(reply.usage, cost)
             return reply
@@ -292,13 +243,3 @@ def with_one_mark(request: Request) -> Request:
         UserMessage(tuple(kept(part) for part in one.parts)) if isinstance(one, UserMessage) else one for one in request.messages
     ]
     return replace(request, messages=tuple(messages))
-
-
-def tokens(usage: Usage) -> dict[str, int]:
-    """Tokens as ledgers and judgments hold them."""
-    return {
-        "in": usage.input_tokens,
-        "cached": usage.cached_tokens,
-        "cache_write": usage.cache_write_tokens,
-        "out": usage.output_tokens,
-    }

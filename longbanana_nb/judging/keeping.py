@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import Incomplete
 from longbanana_nb.files import utc_now
-from longbanana_nb.judging.desk import Bill, tokens
+from longbanana_nb.judging.bills import Bill, tokens
 from longbanana_nb.judging.model_jobs import Work
 from longbanana_nb.judging.model_protocols import ModelAnswer
 from longbanana_nb.runs import Judgment

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, DataError, Incomplete
-from longbanana_nb.judging import batching
-from longbanana_nb.judging.desk import Bill, Desk, Flight, StopAsking, Tariff, tokens
+from longbanana_nb.judging import batching, costing
+from longbanana_nb.judging.bills import Bill, Tariff, tokens
+from longbanana_nb.judging.desk import Desk, Flight, StopAsking
 from longbanana_nb.judging.handles import Handles, open_handles
 from longbanana_nb.judging.keeping import Keeper
 from longbanana_nb.judging.model_jobs import Line, Maker, Work
@@ -171,12 +172,19 @@ class Judging:
             commits=commits,
             flight=flight,
             is_over=self.is_over,
+            answer_tokens=costing.answer_tokens(self.opening.profile, self.opening.profile.checks_per_call),
             uploads=Uploads(adapter, self.handles, retry, commits, flight, needed_s) if is_uploaded else None,
         )
 
     def _money(self, desk: Desk) -> Money:
-        cost = desk.total.cost_usd if self.ready.price is not None else None
-        return Money(desk.total.calls, tokens(desk.total.usage), cost, desk.uploads.made if desk.uploads is not None else 0)
+        is_priced, total = self.ready.price is not None, desk.total
+        return Money(
+            total.calls,
+            tokens(total.usage),
+            total.cost_usd if is_priced else None,
+            total.expected_usd if is_priced and self.opening.profile.protocol == "direct" else None,
+            desk.uploads.made if desk.uploads is not None else 0,
+        )
 
     async def _rounds(self, desk: Desk, keeper: Keeper, opened: list[tuple[Maker, OpenCandidate]]) -> None:
         """Ask everything; then again what could not be read, until nothing of it is left."""

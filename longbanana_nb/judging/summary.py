@@ -13,16 +13,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a model judge took in this call; `cost_usd` is None where the price is unknown."""
+    """What a model judge took in this call; `cost_usd` is None where the price is unknown.
+
+    `expected_usd` is what the formulas of `plan` give for the same calls without a cache (None: unknown, or a judge with turns).
+    """
 
     calls: int
     tokens: Mapping[str, int]
     cost_usd: float | None
+    expected_usd: float | None = None
     uploads: int = 0
 
     def text(self) -> str:
         """One line for people."""
         cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
+        if self.expected_usd is not None:
+            cost += f" (by the formulas of plan, without a cache: ${self.expected_usd:.4f})"
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in self.tokens.items())
         return f"{self.calls} calls paid; tokens: {counts}; {cost}" + (
             f"; {self.uploads} pictures uploaded" if self.uploads else ""
@@ -47,7 +53,6 @@ class Summary:
     invalid: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     money: Money | None = None
-    planned_usd: float | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -71,7 +76,7 @@ class Summary:
         names = ("judge", "expected", "asked", "reused", "found", "no_candidate", "valid")
         found = {**{name: getattr(self, name) for name in names}, "invalid": dict(self.invalid), "failures": self.failures}
         if self.money is not None:
-            found["money"] = {"planned_usd": self.planned_usd, **asdict(self.money)}
+            found["money"] = asdict(self.money)
         return found
 
     def text(self) -> str:
@@ -86,8 +91,7 @@ class Summary:
             reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(self.invalid.items()))
             lines.append(f"  invalid: {reasons}")
         if self.money is not None:
-            planned = f" (planned: ${self.planned_usd:.4f})" if self.planned_usd is not None else ""
-            lines.append(f"  {self.money.text()}{planned}")
+            lines.append(f"  {self.money.text()}")
         return "\n".join([*lines, *(f"  {failure}" for failure in self.failures)])
 
     def __str__(self) -> str:
