@@ -247,3 +247,26 @@ def test_a_run_log_stays_small(run, release, server):
     judged(run, release, profile(server))
     size = sum(path.stat().st_size for path in (run.path / "judgments" / "claude").rglob("*.jsonl"))
     assert size / 16 <= 4096, size / 16
+
+
+def test_an_agentic_judge_takes_turns_and_every_turn_is_paid_and_written_down(run, release):
+    def reply(body):
+        is_first = len(body["messages"]) == 1
+        if not is_first or not body.get("tools"):
+            return verdict()
+        call = {"type": "tool_use", "id": "t1", "name": "open", "input": {"reference_id": "r1"}}
+        return {"content": [call], "stop_reason": "tool_use"}
+
+    with ProviderServer(dialect(reply)) as server:
+        spec = profile(
+            server, protocol="agentic", agentic={"max_turns": 3, "tools": []}, sending={"cache": "5m", "images": "uploaded"}
+        )
+        summary = judged(run, release, spec)
+        assert summary.is_complete and summary.money.calls == len(messages(server)) == 32
+        assert spent_in(run).calls == 32
+        lines = [line for system in run.systems for c in release.cases for line in run.judgments("claude", system, c).read()]
+        assert all(line.usage["calls"] == 2 for line in lines)
+        assert sum(line.cost_usd for line in lines) == pytest.approx(spent_in(run).usd)
+        plan = run.path / "checks.jsonl"
+        plan.write_text(plan.read_text().replace("Relational Binding", "Global Constraint Satisfaction"))
+        assert states(open_run(run.path)) == {"valid": 8, "stale": 8}  # another critic would have been asked

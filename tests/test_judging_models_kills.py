@@ -166,6 +166,21 @@ def test_a_stop_asks_nothing_new_and_keeps_what_comes_back(tmp_path, run, releas
         assert set(asked_how_often(server).values()) == {1}
 
 
+def test_a_stop_while_a_batch_is_waited_for_ends_at_once(tmp_path, run, release):
+    spoken = dialect(polls=3)
+    with ProviderServer(spoken) as server:
+        spec = profile(server, sending={"batch": True, "images": "uploaded"})
+        process = started(run, spec, tmp_path)
+        wait_for(lambda: spoken.batches and spoken.batch_polls["msgbatch_1"], process)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 3 and "Stopped by SIGINT" in errors
+        assert time.monotonic() - began < 4  # it looks every five seconds
+        assert judged(run, release, spec).is_complete
+        assert len(spoken.batches) == 1
+
+
 def test_a_judged_run_goes_on_without_a_key(tmp_path, run, release, monkeypatch):
     with ProviderServer(dialect()) as server:
         spec = profile(server)

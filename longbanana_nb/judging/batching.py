@@ -120,7 +120,7 @@ class Batching:
                 packed.works[_id(work)] = work
                 packed.items.append(BatchItem(_id(work), request))
                 packed.size += size
-        if packed.items:
+        if packed.items and not self.judging.is_over():
             yield packed
 
     async def _request(self, work: Work) -> Request | None:
@@ -200,8 +200,14 @@ class Batching:
                 return
             if time.monotonic() + pause > ends:
                 raise Incomplete(self._come_back())
-            await asyncio.sleep(pause)
+            await self._pause(pause)
             pause = min(self.waiting.longest_s, 1.5 * pause)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but not when a stop is asked for."""
+        ends = time.monotonic() + seconds
+        while not self.judging.is_over() and (left := ends - time.monotonic()) > 0:
+            await asyncio.sleep(min(left, 0.2))
 
     def _come_back(self) -> str:
         questions = sum(len(batch.items) for batch in self.open)
