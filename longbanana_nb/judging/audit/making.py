@@ -150,6 +150,6 @@ def keep_pairs(
     named = {side.picture for pair in kept for side in (pair.before, pair.after)}
     reasons = [(kind, reason, number) for (kind, reason), number in sorted(left_out.items())]
     made = {pair.kind for pair in kept}
-    reasons += [(kind, "no check of these cases allows it", 0) for kind in KINDS if kind not in made]
+    reasons += [(kind, "no pair could be made", 0) for kind in KINDS if kind not in made]
     making = msgspec.structs.replace(making, left_out=reasons)
     folder.save(making, kept, {sha256: data for sha256, data in pictures.items() if sha256 in named})

@@ -149,7 +149,6 @@ def pairs_from_pixels(
             else:
                 left_out[kind, result] += 1
         pairs += made
-    left_out["place", "without a graph nobody knows where it may stand"] += 0
     return pairs, bench.pictures, left_out
 
 

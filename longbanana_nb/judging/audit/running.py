@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from longbanana_nb.errors import CallError, Incomplete
+from longbanana_nb.errors import CallError
 from longbanana_nb.judging.audit import making as maker
 from longbanana_nb.judging.audit import pixel_pairs
 from longbanana_nb.judging.audit.asking import Asked, Asker, Questions, answer_of, ask_all, standing
@@ -189,9 +189,3 @@ def _repeats(bench: Bench, pairs: Sequence[Pair], given: Mapping[Place, Judgment
                 samples = [given.get((pair.id, name, n)) for n in range(bench.profile.samples)]
                 by_side[pair.id, name] = [one.label if one is not None else None for one in samples]
     return {"samples": bench.profile.samples, **repeats(by_side.values())}
-
-
-def require_complete(told: Mapping[str, Any]) -> None:
-    """Raise Incomplete where questions of the audit have no valid answer."""
-    if not told["complete"]:
-        raise Incomplete(f"{told['answered']} of {told['questions']} questions are answered; run the same command again.")
