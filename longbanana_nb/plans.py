@@ -134,7 +134,8 @@ def _judge_line(part: JudgePlan, width: int) -> str:
         return f"{part.judge:<{width}} CANNOT RUN: {part.cannot_run}"
     time = _time(Time(part.time_s, part.time_basis))
     answers = f"{part.answers} answers, {part.answered} given; {part.calls} model calls"
-    return f"{part.judge:<{width}} {answers}; {_dollars(part.cost_usd)}; {time}"
+    cost = _dollars(part.cost_usd, "about" if part.model is not None else "at most")
+    return f"{part.judge:<{width}} {answers}; {cost}; {time}"
 
 
 def _total(verb: str, time: Time) -> str:
@@ -147,5 +148,5 @@ def _time(time: Time) -> str:
     return f"time unknown ({time.basis})" if time.seconds is None else f"{in_words(time.seconds)} ({time.basis})"
 
 
-def _dollars(cost: float | None) -> str:
-    return "price unknown" if cost is None else f"at most ${cost:.2f}"
+def _dollars(cost: float | None, how: str = "at most") -> str:
+    return "price unknown" if cost is None else f"{how} ${cost:.2f}"
