@@ -63,9 +63,7 @@ def _of_releases(verb: Verb) -> None:
 
     one = verb("annotate", "derive dimension, polarity and probes of a release that states none, for people to review")
     one.add_argument("manifest", nargs="?", type=Path, metavar="MANIFEST", help="default: $DATASET_MANIFEST")
-    one.add_argument(
-        "--model", type=Path, metavar="FILE", help="text model to ask where rules are not sure"
-    )
+    one.add_argument("--model", type=Path, metavar="FILE", help="text model to ask where rules are not sure")
     one.add_argument("--reviewed", type=Path, metavar="SHEET.csv", help="take back the review sheet that people filled in")
     one.add_argument("--max-usd", type=float, metavar="USD", help="dollars the text model may cost in all")
     one.add_argument("--measure", action="store_true", help="only compare the rules with the units a release states")
@@ -154,8 +152,11 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _dollars(text: str) -> float:
-    """A number of dollars; argparse turns the error into its own."""
-    dollars = float(text)
+    """A number of dollars."""
+    try:
+        dollars = float(text)
+    except ValueError:
+        dollars = -1.0
     if not 0 <= dollars < math.inf:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"found {text!r}; expected dollars, a number from 0")
     return dollars

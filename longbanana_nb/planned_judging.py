@@ -146,6 +146,9 @@ class _Look:
         self.experiment, self.run = experiment, run
         self.evaluation: Evaluation = release.evaluation()
         self.reusable: Mapping[str, Judgment] = reusable_answers(experiment.reuse)
+        named = {spec.name for spec in experiment.all_systems()}
+        entries = run.systems.items() if run is not None else ()
+        self.others = {name: entry.system().is_floor for name, entry in entries if name not in named}
         self.groups: dict[bool, list[list[Question]]] = {False: [], True: []}  # by whether the system is a floor
         self.pictures: set[str] = set()
         self.not_puttable = self.assumed = 0
@@ -162,6 +165,9 @@ class _Look:
         for spec in self.experiment.all_systems():
             for candidate in self._candidates(spec, case, checks, opened):
                 self._add(maker, candidate, is_floor=spec.is_floor)
+        for (name, _), candidate in opened.items():
+            if name in self.others:
+                self._add(maker, candidate, is_floor=self.others[name])
 
     def _candidates(
         self, spec: SystemSpec, case: Case, checks: Sequence[PlannedCheck], opened: Mapping[tuple[str, int], OpenCandidate]
@@ -243,6 +249,8 @@ class _Look:
     def _notes(self) -> Iterator[str]:
         thought = "and about 250 thought a call" if thinks(self.judge) else "and no thinking"
         yield f"assumed: about 120 tokens an answer {thought}; token counts are estimates by the provider's formulas."
+        if self.others:
+            yield f"the run holds other systems, and what is open on them is counted too: {', '.join(self.others)}."
         if self.assumed:
             yield f"{self.assumed} candidates are not made yet and counted as {ASSUMED_SIDE} x {ASSUMED_SIDE} pixels."
         if self.not_puttable:

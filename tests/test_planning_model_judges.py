@@ -140,3 +140,10 @@ def test_a_plan_takes_no_answers_of_other_runs_into_the_journals(tmp_path, monke
         found, _ = planned(tmp_path, release, judge.model_dump(mode="json", exclude_none=True), reuse=["earlier"])
     assert (found.answers, found.calls) == (8, 0)
     assert not list(run.path.glob("judgments/**/*.jsonl"))
+
+
+def test_systems_that_only_the_run_holds_are_judged_and_so_counted(tmp_path):
+    release = make_release(tmp_path / "release")
+    make_run(tmp_path / "run", release, systems=("mine", "other"))
+    found, whole = planned(tmp_path, release, spec())
+    assert found.calls == 16 and "other systems" in whole.text()
