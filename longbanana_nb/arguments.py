@@ -120,6 +120,31 @@ def _of_scores(verb: Verb) -> None:
     one.add_argument("--weights", metavar="NAME|FILE", help="weights of checks for the pass rate (default: uniform-v1)")
     one.add_argument("--json", action="store_true", help="print one JSON object (lb.scores.v1)")
 
+    one = verb("label", "draw units for people to label, hand out blind sheets, take them back")
+    one.add_argument("run", type=Path, metavar="RUN", help="alone: say where the labelling of the run stands")
+    one.add_argument(
+        "--raters", type=_words, default=(), metavar="NAMES", help="draw units for these raters, for instance anna,ben"
+    )
+    one.add_argument("--units", type=int, default=200, metavar="N", help="units to draw (default: 200)")
+    one.add_argument(
+        "--double", type=float, default=0.15, metavar="SHARE", help="share of them that a second rater labels too (default: 0.15)"
+    )
+    one.add_argument(
+        "--judge", metavar="NAME", help="draw by the answers of this judge (default: the first that looks at pixels)"
+    )
+    one.add_argument("--seed", type=int, default=1, metavar="N", help="of the draw (default: 1)")
+    one.add_argument("--take", type=Path, metavar="FILE", help="take labels in: a filled-in sheet, or a .csv or .jsonl table")
+    one.add_argument("--rater", metavar="NAME", help="who filled in FILE (or a column `rater` says)")
+    one.add_argument("--round", choices=["1", "2", "adjudicated"], help="round of the rows of FILE that do not say (default: 1)")
+    one.add_argument("--adjudicate", metavar="NAME", help="write a third rater's sheet: units on which two raters differ")
+    one.add_argument(
+        "--simulate",
+        nargs="?",
+        const="careful",
+        metavar="QUALITY",
+        help="carry it all out with simulated raters (expert, careful, hasty, lenient) from the demo's truth",
+    )
+
     one = verb("agree", "compare judgments with human labels (not there yet)")
     one.add_argument("--human", type=Path, metavar="FILE")
     one.add_argument("--judge", type=Path, metavar="FILE")

@@ -160,6 +160,15 @@ def score(arguments: argparse.Namespace) -> int:
     return 0 if scores.is_complete else Incomplete.exit_code
 
 
+def label(arguments: argparse.Namespace) -> int:
+    """Draw, take back, adjudicate or simulate labels of a run, and say where its labelling stands."""
+    from longbanana_nb import workbench
+
+    chosen = {name: getattr(arguments, name) for name in ("units", "double", "judge", "seed", "rater", "simulate", "adjudicate")}
+    _say(workbench.label(arguments.run, raters=arguments.raters, take=arguments.take, round=arguments.round, **chosen))
+    return 0
+
+
 def agree(arguments: argparse.Namespace) -> int:
     """Say that agreement with human labels is not there yet."""
     raise CallError(

@@ -198,6 +198,49 @@ def canary(
     return canary_run(run, asked, units=units, seed=seed, max_usd=max_usd)
 
 
+def label(
+    run_dir: PathLike | Run,
+    *,
+    raters: Collection[str] = (),
+    units: int = 200,
+    double: float = 0.15,
+    judge: str | None = None,
+    seed: int = 1,
+    take: PathLike | None = None,
+    rater: str | None = None,
+    round: Literal["1", "2", "adjudicated"] | None = None,
+    adjudicate: str | None = None,
+    simulate: str | None = None,
+) -> str:
+    """Human labels of a run: draw and hand out, take in, adjudicate, or simulate; without any of these, only say where it stands.
+
+    Args:
+        raters: draw `units` for them, `double` of them for two, by the answers of `judge`, and write their sheets.
+        take: a filled-in sheet, or a table of labels; `rater` and `round` are for rows that do not say.
+        adjudicate: name of a third rater, whose sheet is written.
+        simulate: quality of simulated raters (expert, careful, hasty, lenient), where the run has a `truth` judge.
+
+    Returns:
+        What was done, and where the labelling stands.
+    """
+    from longbanana_nb import labelling
+
+    run = run_dir if isinstance(run_dir, Run) else open_folder(run_dir)
+    if sum(map(bool, (raters, take, adjudicate, simulate))) > 1:
+        raise CallError("label: found several things to do at once; expected one of raters, take, adjudicate, simulate.")
+    done: list[str] = []
+    if raters:
+        _, sheets = labelling.draw(run, list(raters), units=units, judge=judge, double_share=double, seed=seed)
+        done = [f"sheet of {name}: {path}" for name, path in sheets.items()]
+    if take is not None:
+        done = [labelling.taken_text(*labelling.take(run, Path(take), rater=rater, round_=labelling.ROUNDS[round or ""]))]
+    if adjudicate:
+        done = [labelling.third_text(*labelling.third_view(run, adjudicate))]
+    if simulate:
+        labelling.simulate(run, units=units, quality=simulate, judge=judge, seed=seed)
+    return "\n".join([*done, labelling.state_text(run)])
+
+
 def score(
     target: PathLike | Run, *, release: PathLike | None = None, missing: str | None = None, weights: str | None = None
 ) -> Scores:
