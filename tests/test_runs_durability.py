@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from runs_fixtures import CASE_IDS, answer, make_release, make_run, save_image, save_outcome
 
-from longbanana_nb.demonstration import NotebookJob, execute_job
+from longbanana_nb.demonstration import NotebookJob, carry_out_job
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.runs import Journal, open_run, verdict_grid
@@ -255,7 +255,7 @@ def test_a_disk_that_fills_under_a_report_is_said_plainly(small_disk, tmp_path):
     parameters = nbformat.v4.new_code_cell('run_dir: str = ""', metadata={"tags": ["parameters"]})
     nbformat.write(nbformat.v4.new_notebook(cells=[parameters, nbformat.v4.new_code_cell("print('x' * 300_000)")]), notebook)
     (small_disk / "filler").write_bytes(b"x" * 400_000)
-    result = execute_job(NotebookJob(notebook, small_disk / "run", small_disk / "run" / notebook.name, ()))
+    result = carry_out_job(NotebookJob(notebook, small_disk / "run", small_disk / "run" / notebook.name, ()))
     assert result is not None
     assert f"No space left on device while writing {small_disk / 'run' / notebook.name}" in result[1]
     assert "free space and run the same command again" in result[1]
