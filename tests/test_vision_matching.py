@@ -11,7 +11,8 @@ from longbanana_nb.vision.matching import likeness_maps, spectra, template_spect
 
 def template_of(field):
     weights = np.ones(field.shape[:2], np.float32)
-    return Template(field, weights, float(np.sqrt((field**2).sum())), (0.0, 0.0, 1.0, 1.0))
+    own = (field**2).sum(axis=-1)
+    return Template(field, weights, float(np.sqrt(own.sum())), (0.0, 0.0, 1.0, 1.0), own)
 
 
 def test_likeness_is_that_of_plain_correlation_and_one_where_a_template_was_cut():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from longbanana_nb.release import probes as p
 from longbanana_nb.runs.judgments import Evidence, EvidenceImage
 from longbanana_nb.vision import layout
 
-VERSION = "answers-1"
+VERSION = "answers-2"
 SURE = 0.60
 POSSIBLE = 0.35
 MATCHING = 0.5
@@ -168,7 +168,8 @@ def _text(leaf: p.Text, look: Look) -> _Found:
         readings = [(one.text, one.confidence, one.box) for one in look.lettering(leaf.where)]
     scored = [(compare(text, wanted, confidence), text, box) for text, confidence, box in readings]
     if not scored:
-        return _Found(0.0, seen="no lettering found")
+        bearers = [replace(leaf.where, text=None)] if isinstance(leaf.where, Entity) else []
+        return _missing(leaf, bearers, look, 0.0, "no lettering found")
     value, text, box = max(scored, key=lambda one: one[0])
     return _Found(value, (box,), {"text": text})
 
@@ -177,14 +178,14 @@ def _colour(leaf: p.Colour, look: Look) -> _Found:
     lettered = replace(leaf.entity, colour=None)
     found = [(s.colour_score, s) for s in look.find(replace(lettered, colour=leaf.is_)) if match(s, lettered) >= MATCHING]
     if not found:
-        return _Found(0.0, seen="not found")
+        return _missing(leaf, [lettered], look, 0.0)
     return _best(sorted(found, key=lambda pair: -pair[0]))
 
 
 def _relation(leaf: p.Relation, look: Look) -> _Found:
     pairs = [(a, b) for a, b in product(matching(leaf.a, look), matching(leaf.b, look)) if a.box != b.box]
     if not pairs:
-        return _Found(NOTHING, seen="not found")
+        return _missing(leaf, [leaf.a, leaf.b], look, NOTHING)
     scored = [(layout.relation(a.box, b.box, leaf.is_, leaf.margin), a, b) for a, b in pairs]
     value, a, b = max(scored, key=lambda one: one[0])
     return _Found(value, (a.box, b.box), {"a": _seen(a), "b": _seen(b)})
@@ -193,7 +194,7 @@ def _relation(leaf: p.Relation, look: Look) -> _Found:
 def _order(leaf: p.Order, look: Look) -> _Found:
     choices = [matching(entity, look)[:4] for entity in leaf.entities]
     if not all(choices):
-        return _Found(NOTHING, seen="not all found")
+        return _missing(leaf, leaf.entities, look, NOTHING, "not all found")
     rows = [(layout.order([one.box for one in row], leaf.along), row) for row in product(*choices)]
     value, row = max(rows, key=lambda one: one[0])
     return _Found(value, tuple(one.box for one in row), [_seen(one) for one in row])
@@ -203,7 +204,7 @@ def _same_as(leaf: p.SameAs, look: Look) -> _Found:
     pictured = replace(leaf.entity, reference_id=leaf.reference_id, box=leaf.box)
     found = [(sighting.likeness, sighting) for sighting in look.find(pictured) if sighting.score >= MATCHING]
     if not found:
-        return _Found(0.0, seen="not found")
+        return _missing(leaf, [replace(pictured, colour=None, text=None)], look, 0.0)
     value, sighting = max(found, key=lambda pair: pair[0])
     return _Found(value, (sighting.box,), _seen(sighting))
 
@@ -211,8 +212,16 @@ def _same_as(leaf: p.SameAs, look: Look) -> _Found:
 def _region(leaf: p.Region, look: Look) -> _Found:
     found = [(layout.within(sighting.box, leaf.within), sighting) for sighting in matching(leaf.entity, look)]
     if not found:
-        return _Found(0.0, seen="not found")
+        return _missing(leaf, [leaf.entity], look, 0.0)
     return _best(sorted(found, key=lambda pair: -pair[0]))
+
+
+def _missing(leaf: Any, entities: Sequence[Entity], look: Look, nothing: float, seen: str = "not found") -> _Found:
+    """What a leaf measures without the things it is about: `nothing`; between its bounds where each may yet be there."""
+    doubtful = [[s for value, s in instances(entity, look) if value > POSSIBLE][:1] for entity in entities]
+    if not all(doubtful) or all(matching(entity, look) for entity in entities):
+        return _Found(nothing, seen=seen)
+    return _Found((leaf.lo + leaf.hi) / 2, tuple(one.box for found in doubtful for one in found), "doubtful")
 
 
 def _palette(leaf: p.Palette, look: Look) -> _Found:

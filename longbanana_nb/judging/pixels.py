@@ -34,8 +34,9 @@ from longbanana_nb.vision.poses import Pose
 if TYPE_CHECKING:
     from longbanana_nb.judging.protocols import PictureFile
 
-VERSION = "pixels-3"
-SCORE_BOUNDS = ((0.0, 0.0), (0.50, 0.33), (0.60, 0.62), (0.85, 1.0), (1.0, 1.0))  # edge score: surety of the kind
+VERSION = "pixels-4"
+# Edge score: surety of the kind. What is found at all is at least possible, since a thing half hidden scores no more than that.
+SCORE_BOUNDS = ((0.0, 0.0), (finding.ACCEPT, 0.36), (0.60, 0.62), (0.85, 1.0), (1.0, 1.0))
 OTHER_LOOKS = 0.25  # likeness of a thing to one of its kind in another colour or with other lettering
 READABLE = 0.45
 LABEL_CAPITALS = 0.7  # of a label's height: the most that its capitals take

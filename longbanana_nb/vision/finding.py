@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
-from longbanana_nb.vision.edges import Template, likeness_of_free_part, posed, reduced, template
+from longbanana_nb.vision.edges import Template, likeness_of_free_part, posed_mask, reduced, template
 from longbanana_nb.vision.layout import Box, iou, overlaps, share_inside
 from longbanana_nb.vision.matching import Spectra, likeness_maps, template_spectra, transform_side
 from longbanana_nb.vision.poses import Pose
 from longbanana_nb.vision.searching import Hint, Probe, hints, probes
 from longbanana_nb.vision.views import Views, Window, own_window, shared_window
 
-VERSION = "finding-3"
+VERSION = "finding-4"
 ROUGH_SIDE = 36
 FINE_SIDE = 72
 SIZE_STEP = 1.12
@@ -28,6 +28,7 @@ RIVALS = 3
 RIVAL_GAP = 0.16
 ACCEPT = 0.48
 ROUGH_LOSS = 0.05  # a rough pose may gain this much when it is sharpened
+RIVAL_GAIN = 0.12  # more than a rough pose gains by being sharpened: one that is further behind at its place cannot win it
 SIZE_GAIN = 0.08  # and a sharpened one this much when its size is
 SCAN_SIDE = 24
 TURNS = (-10.0, 0.0, 10.0)
@@ -65,7 +66,10 @@ class Finder:
             if not taken.holds(start) and (pose := self._refine(views, start)) is not None:
                 rough.append(pose)
                 taken.add(pose, start.score)
-        fine = [self._sharpen(views, pose) for pose in _rivals(rough)]
+        fine: list[Pose] = []
+        for pose in _rivals(rough):
+            if not any(pose.score + RIVAL_GAIN < better.score and _same_place(pose, better) for better in fine):
+                fine.append(self._sharpen(views, pose))
         stand = settle([pose for pose in fine if pose.score >= ACCEPT])
         return stand + self._behind(views, stand, found)
 
@@ -92,7 +96,7 @@ class Finder:
         """255 where no thing that was found covers the picture, else 0."""
         free = np.full(views.shape, 255, dtype=np.uint8)
         for pose in fronts:
-            _, mask, _, _ = posed(self._small[pose.kind], pose.side, pose.angle)
+            mask, _ = posed_mask(self._small[pose.kind], pose.side, pose.angle)
             ys, xs = np.nonzero(mask > 0.5)
             solid = mask[ys.min() : ys.max() + 1, xs.min() : xs.max() + 1] > 0.5
             rim = max(2, round(0.03 * pose.side))

@@ -25,7 +25,8 @@ def height(box: Box) -> float:
 
 def area(box: Box) -> float:
     """Area of a box."""
-    return width(box) * height(box)
+    wide, high = box[2] - box[0], box[3] - box[1]
+    return wide * high if wide > 0 and high > 0 else 0.0
 
 
 def centre(box: Box) -> tuple[float, float]:
@@ -35,20 +36,26 @@ def centre(box: Box) -> tuple[float, float]:
 
 def shared(a: Box, b: Box) -> float:
     """Area that two boxes share."""
-    return area((max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3])))
+    wide = (a[2] if a[2] < b[2] else b[2]) - (a[0] if a[0] > b[0] else b[0])
+    if wide <= 0:
+        return 0.0
+    high = (a[3] if a[3] < b[3] else b[3]) - (a[1] if a[1] > b[1] else b[1])
+    return wide * high if high > 0 else 0.0
 
 
 def iou(a: Box, b: Box) -> float:
     """Shared area over joint area, 0 to 1 (0 for empty boxes)."""
-    joint = area(a) + area(b) - shared(a, b)
-    return shared(a, b) / joint if joint > 0 else 0.0
+    both = shared(a, b)
+    joint = area(a) + area(b) - both
+    return both / joint if joint > 0 else 0.0
 
 
 def overlaps(box: Box, others: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Of a box and many others (n, 4): intersection over union with each, and the share of the box that lies in each."""
-    high, low = np.minimum(others[:, 2:], box[2:]), np.maximum(others[:, :2], box[:2])
-    joint = np.clip(high - low, 0, None).prod(axis=1)
-    areas = np.clip(others[:, 2:] - others[:, :2], 0, None).prod(axis=1)
+    x0, y0, x1, y1 = others.T
+    wide, high = np.minimum(x1, box[2]) - np.maximum(x0, box[0]), np.minimum(y1, box[3]) - np.maximum(y0, box[1])
+    joint = np.maximum(wide, 0) * np.maximum(high, 0)
+    areas = np.maximum(x1 - x0, 0) * np.maximum(y1 - y0, 0)
     own = area(box)
     return joint / np.maximum(own + areas - joint, 1e-12), joint / max(own, 1e-12)
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.layout import Box
 
-VERSION = "lettering-3"
+VERSION = "lettering-4"
 LONGEST_SIDE = 1280  # of the picture that letters are recognised in
 DETECTION_SIDE = 576  # of the picture that lines of lettering are looked for in
 LINE = (3, 48, 160)  # channels, height and least width of a line as it is recognised
@@ -72,20 +72,40 @@ def read_picture(pixels: Pixels) -> list[Reading]:
     scale = min(1.0, LONGEST_SIDE / max(pixels.shape[:2]))
     size = (max(1, round(pixels.shape[1] * scale)), max(1, round(pixels.shape[0] * scale)))
     small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA) if scale < 1 else pixels
-    padded = _not_too_long(small)
-    found = engine()(cv2.cvtColor(padded, cv2.COLOR_RGB2BGR), use_det=True, use_cls=False, use_rec=True)
-    if found.boxes is None or found.txts is None:
-        return []
+    padded = cv2.cvtColor(_not_too_long(small), cv2.COLOR_RGB2BGR)
     h, w = small.shape[:2]
     readings = []
-    for corners, text, confidence in zip(found.boxes, found.txts, found.scores, strict=True):
-        tall = capital_height(small, np.asarray(corners, dtype=np.float32)) / scale
-        if not (clean := letters(text)) or confidence < LEAST_CONFIDENCE or tall < LEGIBLE_PX:
+    for corners in _lines(padded):
+        tall = capital_height(small, corners) / scale
+        if tall < LEGIBLE_PX:
             continue
-        xs, ys = np.asarray(corners)[:, 0] / w, np.asarray(corners)[:, 1] / h
+        clean, confidence = _recognised(_upright(padded, corners))
+        if not clean or confidence < LEAST_CONFIDENCE:
+            continue
+        xs, ys = corners[:, 0] / w, corners[:, 1] / h
         box = (float(xs.min()), float(ys.min()), float(min(1.0, xs.max())), float(min(1.0, ys.max())))
         readings.append(Reading(clean, float(confidence), box, tall))
     return readings
+
+
+def _lines(pixels: Pixels) -> list[npt.NDArray[np.float32]]:
+    """The four corners of each line of lettering in a BGR picture, clockwise from the top left."""
+    found = engine()(pixels, use_det=True, use_cls=False, use_rec=False)
+    return [] if found.boxes is None else [np.asarray(corners, dtype=np.float32) for corners in found.boxes]
+
+
+def _upright(pixels: Pixels, corners: npt.NDArray[np.float32]) -> Pixels:
+    """A line cut out along its corners; a column of letters is laid down."""
+    from rapidocr.utils.process_img import get_rotate_crop_image
+
+    cut: Pixels = get_rotate_crop_image(pixels, corners.copy())
+    return cut
+
+
+def _recognised(line: Pixels) -> tuple[str, float]:
+    """Text and confidence of one line in BGR; ("", 0.0) where nothing is read."""
+    found = engine()(line, use_det=False, use_cls=False, use_rec=True)
+    return (letters(found.txts[0]), float(found.scores[0])) if found.txts else ("", 0.0)
 
 
 def capital_height(pixels: Pixels, corners: npt.NDArray[Any]) -> float:
@@ -129,8 +149,7 @@ def _read_line(patch: Pixels) -> tuple[str, float]:
     h, w = patch.shape[:2]
     if h < 4 or w < 4 or not 0.5 < w / h < 12:
         return "", 0.0
-    found = engine()(cv2.cvtColor(patch, cv2.COLOR_RGB2BGR), use_det=False, use_cls=False, use_rec=True)
-    return (letters(found.txts[0]), float(found.scores[0])) if found.txts else ("", 0.0)
+    return _recognised(cv2.cvtColor(patch, cv2.COLOR_RGB2BGR))
 
 
 def letters(text: str) -> str:

@@ -13,9 +13,9 @@ import scipy.fft
 
 from longbanana_nb.vision.arrays import Pixels
 from longbanana_nb.vision.cutout import Cutout
-from longbanana_nb.vision.edges import blurred, edge_field, reduced, template
+from longbanana_nb.vision.edges import blurred, edge_field, reduced, strength_of, template
 
-VERSION = "searching-3"
+VERSION = "searching-4"
 LEVELS = (64, 128, 256)
 SIDES = (20.0, 24.0, 28.5, 34.0)
 FINEST, FINEST_SIDES, FINEST_FROM = 384, (20.0, 24.0), 1000  # small things are looked for where they have 50 pixels and more
@@ -24,6 +24,8 @@ BLUR = 1.1  # spreads edges, so that a shape turned by 15 degrees still meets th
 PROMISING = 0.48
 LEAST_ENERGY = 0.4  # of the template's edge energy: where there are fewer edges, agreement counts less
 PEAKS = 12
+APART = 4  # pixels of a level: of two places nearer than that in both directions, the better one is a peak
+PLACES = 512
 
 Spectrum = npt.NDArray[np.complexfloating[Any, Any]]
 
@@ -85,15 +87,17 @@ def hints(pixels: Pixels, prepared: Sequence[Probe]) -> list[Hint]:
         padded = np.zeros((n, n, 2), dtype=np.float32)
         padded[shift : shift + field.shape[0], shift : shift + field.shape[1]] = field
         a, b = (scipy.fft.rfft2(np.ascontiguousarray(padded[..., i])) for i in (0, 1))
-        strength = scipy.fft.rfft2(np.square(padded).sum(axis=-1))
+        strength = scipy.fft.rfft2(strength_of(padded))
         extent = (field.shape[0] + shift, field.shape[1] + shift)
         for probe in (p for p in prepared if p.level == level):
             agreement = _correlated(a * probe.edges[0] + b * probe.edges[1], n)[: extent[0], : extent[1]]
             least = LEAST_ENERGY * probe.energy**2
-            if agreement.max() <= PROMISING * probe.energy * np.sqrt(least):
+            ys, xs = np.nonzero(agreement > PROMISING * probe.energy * np.sqrt(least))
+            if not len(ys):
                 continue  # whatever edges there are, no place can score enough
-            local = _correlated(strength * probe.weights, n)[: extent[0], : extent[1]]
-            found += _peaks(agreement / (probe.energy * np.sqrt(np.maximum(local, least))), probe, level, shift)
+            local = _correlated(strength * probe.weights, n)[ys, xs]
+            scores = agreement[ys, xs] / (probe.energy * np.sqrt(np.maximum(local, least)))
+            found += _peaks(scores, ys, xs, probe, shift)
     return sorted(found, key=lambda hint: -hint.score)
 
 
@@ -108,17 +112,21 @@ def _level(pixels: Pixels, level: int) -> Pixels:
     return cv2.resize(pixels, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_LINEAR)
 
 
-def _peaks(score: npt.NDArray[Any], probe: Probe, level: int, shift: int) -> list[Hint]:
-    top = cv2.dilate(score, np.ones((9, 9), np.uint8))
-    ys, xs = np.nonzero((score >= top) & (score > PROMISING))
-    best = np.argsort(-score[ys, xs])[:PEAKS]
+def _peaks(scores: npt.NDArray[Any], ys: npt.NDArray[Any], xs: npt.NDArray[Any], probe: Probe, shift: int) -> list[Hint]:
+    """The best places that are better than all around them, of the best PLACES of those given."""
+    best = np.flatnonzero(scores > PROMISING)
+    best = best[np.argsort(-scores[best], kind="stable")][:PLACES]
+    scores, ys, xs = scores[best], ys[best], xs[best]
+    near = (np.abs(ys[:, None] - ys) <= APART) & (np.abs(xs[:, None] - xs) <= APART)
+    peaks = np.flatnonzero(~(near & (scores > scores[:, None])).any(axis=1))[:PEAKS]
     x0, y0, x1, y1 = probe.box
+    level = probe.level
     return [
         Hint(
             probe.kind,
-            float(score[y, x]),
+            score,
             ((x - shift + x0) / level, (y - shift + y0) / level, (x - shift + x1) / level, (y - shift + y1) / level),
             probe.side,
         )
-        for y, x in zip(ys[best].tolist(), xs[best].tolist(), strict=True)
+        for score, y, x in zip(scores[peaks].tolist(), ys[peaks].tolist(), xs[peaks].tolist(), strict=True)
     ]

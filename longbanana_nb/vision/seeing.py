@@ -11,11 +11,11 @@ import numpy.typing as npt
 from longbanana_nb.vision import colour
 from longbanana_nb.vision.arrays import Mask, Pixels
 from longbanana_nb.vision.cutout import Cutout
-from longbanana_nb.vision.edges import posed
+from longbanana_nb.vision.edges import posed_mask
 from longbanana_nb.vision.layout import Box
 from longbanana_nb.vision.poses import Pose
 
-VERSION = "seeing-2"
+VERSION = "seeing-3"
 LABEL_HEIGHT = 44
 
 Matrix = npt.NDArray[Any]
@@ -23,7 +23,7 @@ Matrix = npt.NDArray[Any]
 
 def to_picture(cutout: Cutout, pose: Pose) -> Matrix:
     """The 2 x 3 matrix that carries a cut-out's pixels to where the pose puts them in the picture."""
-    _, mask, _, matrix = posed(cutout, pose.side, pose.angle)
+    mask, matrix = posed_mask(cutout, pose.side, pose.angle)
     ys, xs = np.nonzero(mask > 0.5)
     middle = (xs.min() + xs.max() + 1) / 2, (ys.min() + ys.max() + 1) / 2
     moved = matrix.copy()
@@ -36,10 +36,23 @@ def aligned(pixels: Pixels, cutout: Cutout, pose: Pose) -> Pixels:
     h, w = cutout.mask.shape
     matrix = to_picture(cutout, pose)
     scale = float(np.hypot(matrix[0, 0], matrix[1, 0]))
-    source = cv2.GaussianBlur(pixels, (0, 0), 0.4 * scale) if scale > 1.3 else pixels
+    source = pixels
+    if scale > 1.3:
+        x0, y0, x1, y1 = _part(pixels, matrix, (w, h), rim=round(2 * scale) + 2)
+        matrix[:, 2] -= (x0, y0)
+        source = cv2.GaussianBlur(pixels[y0:y1, x0:x1], (0, 0), 0.4 * scale)
     flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
     found: Pixels = cv2.warpAffine(source, matrix, (w, h), flags=flags, borderMode=cv2.BORDER_REPLICATE)
     return found
+
+
+def _part(pixels: Pixels, matrix: Matrix, size: tuple[int, int], rim: int) -> tuple[int, int, int, int]:
+    """The part of a picture that a frame (width, height) covers under a matrix, with a rim; at least one pixel of it."""
+    corners = np.array([[0, 0, 1], [size[0], 0, 1], [size[0], size[1], 1], [0, size[1], 1]]) @ matrix.T
+    low, high = np.floor(corners.min(axis=0)) - rim, np.ceil(corners.max(axis=0)) + rim
+    h, w = pixels.shape[:2]
+    x0, y0 = int(np.clip(low[0], 0, w - 1)), int(np.clip(low[1], 0, h - 1))
+    return x0, y0, int(np.clip(high[0], x0 + 1, w)), int(np.clip(high[1], y0 + 1, h))
 
 
 def label_place(cutout: Cutout, pose: Pose, label: Box) -> Box:

@@ -8,11 +8,11 @@ import cv2
 import numpy as np
 
 from longbanana_nb.vision.arrays import Field, Pixels
-from longbanana_nb.vision.edges import edge_field
+from longbanana_nb.vision.edges import edge_field, strength_of
 from longbanana_nb.vision.matching import Spectra, spectra
 from longbanana_nb.vision.poses import Pose
 
-VERSION = "views-2"
+VERSION = "views-3"
 RIM = 48  # pixels around the edges of a whole picture, so that what is cut off at its border is found
 HALVE_AT = 1.15  # a picture is halved while the part asked for would still be at most so much enlarged
 
@@ -21,8 +21,8 @@ class Window:
     """Edges of a part of the picture, the place of its corner in the picture, and its scale."""
 
     def __init__(self, field: Field, origin: tuple[float, float], scale: float, free: Field | None = None) -> None:
-        self.field, self.origin, self.scale, self.free = np.ascontiguousarray(field), origin, scale, free
-        self.strength = np.square(field).sum(axis=-1)
+        self.field, self.origin, self.scale, self.free = field, origin, scale, free
+        self.strength = strength_of(field)
         self._spectra: Spectra | None = None
 
     def hold(self, shapes: Sequence[Sequence[int]]) -> None:
