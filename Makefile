@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check lab lock clean
+.PHONY: help demo test check lab lock clean bench-environment
 
 help:            ## what there is
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -22,9 +22,15 @@ test: $(READY)   ## lint, types and tests
 lab: $(READY)    ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab $(OPTIONS) notebooks
 
-lock: $(READY)   ## renew requirements.lock from pyproject.toml
+lock: $(READY)   ## renew both locks from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
+	$(BIN)/uv pip compile --group pyproject.toml:bench --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet --output-file requirements-bench.lock
+
+bench-environment: $(READY)   # what the benchmark of model judging compares with: .venv-bench, beside the workbench's own
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-bench
+	$(BIN)/uv pip install --quiet --python .venv-bench/bin/python --require-hashes -r requirements-bench.lock
 
 clean:           ## remove the virtual environment and caches (runs and releases stay)
 	rm -rf $(VENV) .mypy_cache .ruff_cache

@@ -7,6 +7,7 @@ import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -54,16 +55,20 @@ def test_conda_installs_the_project_itself_with_pip():
     assert {"pip": ["-e ."]} in listed
 
 
-def test_the_lock_satisfies_every_bound_and_has_hashes_and_no_address():
-    text = (ROOT / "requirements.lock").read_text("utf-8")
+LOCKS = {"requirements.lock": "dev", "requirements-bench.lock": "bench"}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_the_lock_satisfies_every_bound_and_has_hashes_and_no_address(lock):
+    text = (ROOT / lock).read_text("utf-8")
     assert "://" not in text
     pinned = {}
     for name, version in re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^ ;\\]+)", text, flags=re.M):
         pinned.setdefault(name, []).append(version)
     blocks = re.split(r"^(?=[a-z0-9][a-z0-9._-]*==)", text, flags=re.M)[1:]
     assert all("--hash=sha256:" in block for block in blocks)
-    wanted = [*pyproject()["project"]["dependencies"], *pyproject()["dependency-groups"]["dev"]]
-    for requirement in map(Requirement, wanted):
+    runtime = pyproject()["project"]["dependencies"] if lock == "requirements.lock" else []
+    for requirement in map(Requirement, [*runtime, *pyproject()["dependency-groups"][LOCKS[lock]]]):
         versions = pinned[requirement.name.lower()]
         assert versions, requirement.name
         assert all(version in requirement.specifier for version in versions), requirement.name
@@ -75,10 +80,11 @@ def test_every_package_that_is_imported_is_declared_with_bounds():
     ours |= {file.parent.name for file in (ROOT / "tests").rglob("__init__.py")}
     providers = packages_distributions()
     runtime = {canonicalize_name(name) for name in declared()}
-    development = {canonicalize_name(Requirement(text).name) for text in pyproject()["dependency-groups"]["dev"]}
+    groups = pyproject()["dependency-groups"]
+    development = {canonicalize_name(Requirement(text).name) for text in [*groups["dev"], *groups["bench"]]}
     for folder, allowed in (("longbanana_nb", runtime), ("tests", runtime | development)):
         modules = imported_modules(ROOT / folder) - set(sys.stdlib_module_names) - ours
-        undeclared = {name for name in modules if not {canonicalize_name(one) for one in providers.get(name, [])} & allowed}
+        undeclared = {name for name in modules if not {canonicalize_name(one) for one in providers.get(name, [name])} & allowed}
         assert undeclared == set(), folder
     assert all(specifier for specifier in declared().values())
 
@@ -93,6 +99,7 @@ def imported_modules(folder):
 
 def test_every_dependency_is_explained():
     page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
-    wanted = [*pyproject()["project"]["dependencies"], *pyproject()["dependency-groups"]["dev"]]
+    groups = pyproject()["dependency-groups"]
+    wanted = [*pyproject()["project"]["dependencies"], *groups["dev"], *groups["bench"]]
     missing = [r.name for r in map(Requirement, wanted) if f"`{r.name}`" not in page]
     assert missing == []
