@@ -19,6 +19,8 @@ RATIONALE_CHARACTERS = 2000
 def as_data(value: Any) -> str:
     """A value as JSON on one line, letters of all scripts as they are; nothing in it can end its quotes, its line or hide."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if text.isprintable():  # then nothing of it is hidden, whatever the script
+        return text
     return "".join(_json_escape(letter) if unicodedata.category(letter) in HIDDEN else letter for letter in text)
 
 

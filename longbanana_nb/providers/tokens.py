@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+
+_WIDE = re.compile("[^\u0000-\u024f]")
 
 
 def _patches(edge: int, factor: float = 1.0) -> Callable[[int, int], int]:
@@ -16,7 +19,7 @@ def _patches(edge: int, factor: float = 1.0) -> Callable[[int, int], int]:
 def _text(factor: float) -> Callable[[str], int]:
     def count(text: str) -> int:
         """A quarter of a token a plain character, a whole one for any other: scripts without spaces pack badly."""
-        wide = sum(character > "\u024f" for character in text)
+        wide = 0 if text.isascii() else len(_WIDE.findall(text))
         return math.ceil(((len(text) - wide) / 4 + wide) * factor)
 
     return count

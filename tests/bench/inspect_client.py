@@ -44,7 +44,7 @@ def main() -> None:
     begun, before = time.time(), resource.getrusage(resource.RUSAGE_SELF)
     logs = eval(
         Task(dataset=samples, solver=generate(), scorer=verdict()),
-        model=get_model("anthropic/claude-sonnet-4-6", base_url=url, api_key="bench-key"),
+        model=get_model("anthropic/claude-sonnet-4-6", base_url=url, api_key="bench-key", streaming=False),
         max_connections=int(concurrency),
         max_samples=int(concurrency),
         log_images=False,
