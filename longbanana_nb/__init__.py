@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 __all__ = [
     "audit",
     "canary",
+    "claims",
     "figures",
     "generate",
     "import_candidates",
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from longbanana_nb.workbench import (
         audit,
         canary,
+        claims,
         figures,
         generate,
         import_candidates,

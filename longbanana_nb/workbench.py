@@ -30,6 +30,7 @@ from longbanana_nb.runs import open_run as open_folder
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from longbanana_nb.claiming import JudgedClaims
     from longbanana_nb.errors import Fault
     from longbanana_nb.generation import Summary as GenerationSummary
     from longbanana_nb.judging import Summary as JudgingSummary
@@ -144,6 +145,7 @@ def judge(
         limits = limits.model_copy(update={"max_usd": max_usd})
     with run.owner():
         run.index_checks(release, release.evaluation(), case_ids, sample)
+        _declare_claims(run)
         return judge_all(WorkOrder(run, release, tuple(judges), limits, tuple(reuse), tuple(retry)))
 
 
@@ -239,6 +241,17 @@ def label(
     if simulate:
         labelling.simulate(run, units=units, quality=simulate, judge=judge, seed=seed)
     return "\n".join([*done, labelling.state_text(run)])
+
+
+def claims(run_dir: PathLike | Run, claims_file: PathLike | None = None) -> JudgedClaims:
+    """Hold a family of claims against the run: verdicts, a grid of defensible choices, a table and a figure.
+
+    Args:
+        claims_file: `lb.claims.v1`; None takes the experiment's, else the claims declared last. They are entered in the run.
+    """
+    from longbanana_nb.claiming import claims_of
+
+    return claims_of(run_dir if isinstance(run_dir, Run) else open_folder(run_dir), claims_file)
 
 
 def score(
@@ -365,6 +378,14 @@ def _to_judge(
     run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"))
     cases, reuse = _selected(experiment, release), list(experiment.reuse)
     return run, release, given or list(experiment.judges), cases, reuse, experiment.limits, experiment.checks
+
+
+def _declare_claims(run: Run) -> None:
+    """Enter the claims that the run's experiment names, before anything more is judged."""
+    if run.meta.analysis.get("claims"):
+        from longbanana_nb.claiming import declare_now
+
+        declare_now(run)
 
 
 def _read_profile(path: PathLike) -> JudgeSpec:

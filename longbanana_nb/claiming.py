@@ -1,0 +1,98 @@
+"""Claims of a run from end to end: read, declared, held against the grid of choices, shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from longbanana_nb.errors import CallError
+from longbanana_nb.paths import presets_folder
+from longbanana_nb.reporting.claims import budget_text, claims_figure, claims_table, next_step
+from longbanana_nb.reporting.measured import measure
+from longbanana_nb.reporting.run_facts import candidates_of_run, level_of_run, policy_of_run
+from longbanana_nb.runs.claims_file import ClaimsFile, Declaration, declarations, declare, read_claims
+from longbanana_nb.scoring.claims import Claim, ClaimVerdicts, judge_claims
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from longbanana_nb.reporting.table import Table
+    from longbanana_nb.runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedClaims:
+    """A family of claims with its verdicts, its table, and when it was declared."""
+
+    declared: ClaimsFile
+    declaration: Declaration
+    found: ClaimVerdicts
+    table: Table
+
+    def figure(self) -> Figure:
+        """The grid of choices, claim by claim."""
+        return claims_figure(self.found)
+
+
+def claims_of(run: Run, file: str | Path | None = None) -> JudgedClaims:
+    """Judge the claims of a file, or those the run's experiment names, or those declared last in the run.
+
+    They are entered in the run's journal with the number of verdicts that were there by then.
+    """
+    from longbanana_nb.workbench import main_judge
+
+    claims = _claims(run, file)
+    known = measure(run)
+    declaration = declare(run, claims, int((known.grid["state"] == "valid").sum()))
+    judge = claims.judge or main_judge(run)
+    family = {one.name: Claim(one.name, one.a, one.b, one.metric, one.scope, one.by, one.above) for one in claims.claims}
+    found = judge_claims(known.grid, list(family.values()), judge=judge, policy=policy_of_run(run), level=level_of_run(run))
+    calls = _calls(run)
+    budgets = {name: budget_text(claim, calls) for name, claim in family.items()}
+    rows: list[Any] = list(found.verdicts.itertuples(index=False))
+    steps = {row.claim: _step(row, family[row.claim], known.grid, judge) for row in rows}
+    table = claims_table(found, family, steps, budgets, known.facts, judge, _when(declaration))
+    return JudgedClaims(claims, declaration, found, table)
+
+
+def declare_now(run: Run) -> Declaration:
+    """Enter the claims of the run's experiment in its journal, with the number of verdicts that are there already."""
+    from longbanana_nb.runs import verdict_grid
+
+    known = list(run.judges)
+    verdicts = int((verdict_grid(run, judges=known)["state"] == "valid").sum()) if known else 0
+    return declare(run, _claims(run, None), verdicts)
+
+
+def _claims(run: Run, file: str | Path | None) -> ClaimsFile:
+    named = str(file) if file else run.meta.analysis.get("claims")
+    if named:
+        path = Path(named)
+        if not path.exists() and path.parts[:1] == ("presets",):
+            path = presets_folder().joinpath(*path.parts[1:])
+        return read_claims(path)
+    kept = declarations(run)
+    if not kept:
+        raise CallError(f"{run.path}: no claims. Name a file, for instance presets/claims/demo.yaml, or `analysis.claims`.")
+    return ClaimsFile.model_validate(kept[-1].claims)
+
+
+def _when(declaration: Declaration) -> str:
+    seen = declaration.verdicts_before
+    return f"Declared {declaration.at}, " + (f"in sight of {seen} verdicts." if seen else "before any verdict.")
+
+
+def _calls(run: Run) -> dict[str, float]:
+    made: dict[str, list[int]] = {}
+    for record in candidates_of_run(run):
+        made.setdefault(record["system"], []).append(int(record["calls"]["image"] or 0))
+    return {system: sum(calls) / len(calls) for system, calls in made.items()}
+
+
+def _step(row: Any, claim: Claim, grid: pd.DataFrame, judge: str) -> str:
+    valid = grid[(grid["state"] == "valid") & grid["system"].isin([claim.a, claim.b])]
+    uncertain = int(((valid["judge"] == judge) & (valid["label"] == 1)).sum())
+    spread = valid.groupby(["system", "case_id", "sample", "check_id"])["label"].nunique()
+    return next_step(row, claim, uncertain, int((spread > 1).sum()))
