@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from longbanana_nb.errors import CallError
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.judging.costing import ASSUMED_SIDE, Costing, Question, StandIns, dollars, thinks, usage_of
 from longbanana_nb.judging.model_jobs import Maker
 from longbanana_nb.judging.preflight import model_of, sending_faults
 from longbanana_nb.judging.summary import Summary
 from longbanana_nb.judging.units import OpenCandidate, Opening, Unit
+from longbanana_nb.model_plans import ModelPlan, Share, Tokens
+from longbanana_nb.providers.keys import key_of
 from longbanana_nb.providers.prices import price
 from longbanana_nb.runs import judge_sha256, reusable_answers
 from longbanana_nb.runs.judge_spec import Sending
@@ -34,81 +36,6 @@ WAYS: tuple[tuple[str, Sending], ...] = (
     ("cached for an hour", Sending(cache="1h")),
     ("in batches", Sending(batch=True)),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """Tokens of all calls, as they would be charged."""
-
-    input: int
-    cached: int
-    cache_written: int
-    output: int
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What systems, or floors, take: questions still open, calls from least to most, pictures sent, dollars by way of sending.
-
-    `most_usd` is what the open calls cost if each takes all its turns; for a judge that takes none it is `usd` as chosen.
-    """
-
-    open: int
-    calls: int
-    most_calls: int
-    pictures: int
-    tokens: Tokens
-    usd: Mapping[str, float | None]
-    chosen_usd: float | None
-    most_usd: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
-    """The money side of a model judge's plan. `price` says where the price is from; None: unknown, and so are all dollars."""
-
-    model: str
-    price: str | None
-    systems: Share
-    floors: Share
-    uploads: int
-    not_puttable: int
-    assumed_candidates: int
-    cannot: Mapping[str, str]
-    notes: tuple[str, ...]
-
-    @property
-    def calls(self) -> int:
-        """Calls at least, over systems and floors."""
-        return self.systems.calls + self.floors.calls
-
-    @property
-    def tokens(self) -> int:
-        """All tokens, in and out."""
-        parts = (self.systems.tokens, self.floors.tokens)
-        return sum(one.input + one.cached + one.cache_written + one.output for one in parts)
-
-    @property
-    def chosen_usd(self) -> float | None:
-        """Dollars as the profile sends; None: unknown."""
-        return _sum((self.systems.chosen_usd, self.floors.chosen_usd))
-
-    def lines(self) -> list[str]:
-        """For a person, under the judge's own line."""
-        found = [f"{self.model}: price {self.price or 'unknown, so the cost is unknown'}"]
-        for name, share in (("systems", self.systems), ("floors", self.floors)):
-            calls = f"{share.calls}" if share.calls == share.most_calls else f"{share.calls} to {share.most_calls}"
-            found.append(f"{name}: {share.open} checks open, {calls} calls, {share.pictures} pictures, {_tokens(share.tokens)}")
-        for way in self.systems.usd:
-            if way in self.cannot:
-                continue
-            parts = (self.systems.usd[way], self.floors.usd[way])
-            found.append(f"{way}: {_usd(_sum(parts))} (systems {_usd(parts[0])}, floors {_usd(parts[1])})")
-        most = _sum((self.systems.most_usd, self.floors.most_usd))
-        if most is not None and most != self.chosen_usd:
-            found.append(f"at most, with all turns taken: {_usd(most)}")
-        found.append(f"as the profile sends: {_usd(self.chosen_usd)}")
-        return [*found, *self.notes]
 
 
 def plan_model_judge(
@@ -227,7 +154,9 @@ class _Look:
             calls=least,
             most_calls=most,
             pictures=sum(len(one.pictures) for one in asked),
-            tokens=Tokens(usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens),
+            tokens=Tokens(usage.input_tokens, usage.cached_tokens, usage.cache_write_tokens, usage.output_tokens)
+            if all(one.is_known for one in asked)
+            else None,
             usd=usd,
             chosen_usd=chosen_usd,
             most_usd=self._most_usd(asked, on) if most > least else chosen_usd,
@@ -261,18 +190,8 @@ class _Look:
             yield "the provider caches by itself; what that saves is not counted."
         if (self.judge.sending or Sending()).images == "uploaded":
             yield f"{len(self.pictures)} pictures are uploaded once each; uploads cost no tokens."
+        try:
+            key_of(self.model)
+        except CallError as missing:
+            yield f"not yet: {missing}"
         yield from self.model.warnings
-
-
-def _sum(parts: Sequence[float | None]) -> float | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
-def _usd(amount: float | None) -> str:
-    return "unknown" if amount is None else f"about ${amount:.2f}" if amount >= 1 or amount == 0 else f"about ${amount:.4f}"
-
-
-def _tokens(tokens: Tokens) -> str:
-    cached = f", {tokens.cached:,} from the cache, {tokens.cache_written:,} into it" if tokens.cache_written else ""
-    return f"tokens: {tokens.input:,} in{cached}, {tokens.output:,} out"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb.planned_time import Time, in_words, total
 
 if TYPE_CHECKING:
-    from longbanana_nb.planned_judging import ModelPlan
+    from longbanana_nb.model_plans import ModelPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class JudgePlan:
     answers: int
     answered: int
     calls: int
-    tokens: int
+    tokens: int | None
     cost_usd: float | None
     time_s: float | None
     time_basis: str
@@ -133,8 +133,9 @@ def _judge_line(part: JudgePlan, width: int) -> str:
     if part.cannot_run:
         return f"{part.judge:<{width}} CANNOT RUN: {part.cannot_run}"
     time = _time(Time(part.time_s, part.time_basis))
-    answers = f"{part.answers} answers, {part.answered} given; {part.calls} model calls"
-    cost = _dollars(part.cost_usd, "about" if part.model is not None else "at most")
+    calls = f"{part.calls} model calls" if part.model is None else f"{part.model.calls_in_words} model calls"
+    answers = f"{part.answers} answers, {part.answered} given; {calls}"
+    cost = _dollars(part.cost_usd) if part.model is None else part.model.cost_in_words
     return f"{part.judge:<{width}} {answers}; {cost}; {time}"
 
 

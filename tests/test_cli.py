@@ -117,7 +117,8 @@ def test_doctor_shows_no_key(tmp_path, monkeypatch):
     assert "not set" not in line
 
 
-def test_plan_says_what_cannot_run_and_exits_two(tmp_path, demo_home):
+def test_plan_says_what_cannot_run_and_exits_two(tmp_path, demo_home, monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     manifest = next((demo_home / "data" / "releases").glob("*/manifest.json"))
     (tmp_path / "e.yaml").write_text(
         f"""
@@ -139,5 +140,9 @@ judges:
     assert "not there yet" in reasons["stage"]
     assert "google" in reasons["real"]
     assert reasons["blank"] is None
-    assert "not there yet" in plan["judges"][0]["cannot_run"]
+    judge = plan["judges"][0]
+    assert judge["cannot_run"] is None  # a plan needs no key; that one is missing is a note
+    assert judge["calls"] == judge["answers"] > 0
+    assert judge["cost_usd"] > 0
+    assert any("ANTHROPIC_API_KEY" in note for note in judge["model"]["notes"])
     assert not (tmp_path / "run").exists()

@@ -61,7 +61,7 @@ def collage(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
         corner = (place % COLUMNS * CELL, place // COLUMNS * CELL)
         scene["objects"].append(pasted(reference.sha256, _paste(sheet, reference_picture(reference), corner)))
     out = io.BytesIO()
-    sheet.save(out, "JPEG", quality=85, optimize=True)
+    sheet.save(out, "JPEG", quality=75, optimize=True)
     return _draft(out.getvalue(), scene, tuple(reference.id for reference in case.references))
 
 
