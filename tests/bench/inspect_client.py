@@ -47,13 +47,16 @@ def main() -> None:
         model=get_model("anthropic/claude-sonnet-4-6", base_url=url, api_key="bench-key", streaming=False),
         max_connections=int(concurrency),
         max_samples=int(concurrency),
+        max_tokens=1024,
         log_images=False,
         display="none",
         log_dir=log_dir,
     )
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    done = logs[0].results.completed_samples if logs[0].status == "success" else 0
+    if logs[0].status != "success":
+        raise SystemExit(f"Inspect AI ended with {logs[0].status}: {logs[0].error}")
+    done = logs[0].results.completed_samples
     print(
         json.dumps(
             {"answered": done, "cpu_s": cpu, "wall_s": time.time() - begun, "begun": begun, "rss_mb": after.ru_maxrss / 1024}
