@@ -33,15 +33,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from longbanana_nb.examining import audit, canary, claims, label
     from longbanana_nb.workbench import (
-        audit,
-        canary,
-        claims,
         figures,
         generate,
         import_candidates,
         judge,
-        label,
         load_release,
         main_judge,
         open_run,
@@ -57,7 +54,8 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        return getattr(import_module("longbanana_nb.workbench"), name)
+        module = "examining" if name in ("audit", "canary", "claims", "label") else "workbench"
+        return getattr(import_module(f"longbanana_nb.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

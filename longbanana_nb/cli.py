@@ -138,14 +138,14 @@ def judge(arguments: argparse.Namespace) -> int:
 
 def audit(arguments: argparse.Namespace) -> int:
     """Audit a judge, or ask its canary; exit 3 while questions have no answer."""
-    from longbanana_nb import auditing, workbench
+    from longbanana_nb import auditing, examining
 
     chosen = {name: getattr(arguments, name) for name in ("judge", "profile", "seed", "max_usd")}
     if arguments.canary:
-        told = workbench.canary(arguments.run, units=arguments.units, **chosen)
+        told = examining.canary(arguments.run, units=arguments.units, **chosen)
         text = auditing.canary_text(told)
     else:
-        told = workbench.audit(arguments.run, pairs=arguments.pairs, source=arguments.source, **chosen)
+        told = examining.audit(arguments.run, pairs=arguments.pairs, source=arguments.source, **chosen)
         text = auditing.audit_text(told)
     _say(_as_json(told) if arguments.json else text)
     return 0 if told["complete"] else Incomplete.exit_code
@@ -162,10 +162,10 @@ def score(arguments: argparse.Namespace) -> int:
 
 def label(arguments: argparse.Namespace) -> int:
     """Draw, take back, adjudicate or simulate labels of a run, and say where its labelling stands."""
-    from longbanana_nb import workbench
+    from longbanana_nb import examining
 
     chosen = {name: getattr(arguments, name) for name in ("units", "double", "judge", "seed", "rater", "simulate", "adjudicate")}
-    _say(workbench.label(arguments.run, raters=arguments.raters, take=arguments.take, round=arguments.round, **chosen))
+    _say(examining.label(arguments.run, raters=arguments.raters, take=arguments.take, round=arguments.round, **chosen))
     return 0
 
 

@@ -6,12 +6,11 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from longbanana_nb.embedded import AGENTS, BACKENDS, demo_manifest, model_protocols, protocols
 from longbanana_nb.errors import CallError
 from longbanana_nb.files import write_atomic
-from longbanana_nb.paths import presets_folder
 from longbanana_nb.release import Release
 from longbanana_nb.release import load_release as load_from_manifest
 from longbanana_nb.runs import (
@@ -26,11 +25,11 @@ from longbanana_nb.runs import (
     writing_results,
 )
 from longbanana_nb.runs import open_run as open_folder
+from longbanana_nb.runs.profiles import read_profile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from longbanana_nb.claiming import JudgedClaims
     from longbanana_nb.errors import Fault
     from longbanana_nb.generation import Summary as GenerationSummary
     from longbanana_nb.judging import Summary as JudgingSummary
@@ -149,111 +148,6 @@ def judge(
         return judge_all(WorkOrder(run, release, tuple(judges), limits, tuple(reuse), tuple(retry)))
 
 
-def audit(
-    run_dir: PathLike,
-    *,
-    judge: str | None = None,
-    profile: PathLike | None = None,
-    pairs: int = 12,
-    seed: int = 1,
-    source: Literal["auto", "graph", "pixels"] = "auto",
-    max_usd: float | None = None,
-) -> dict[str, Any]:
-    """Audit a judge by minimal pairs: what it notices, what disturbs it, and whether sentences in pictures steer it.
-
-    Args:
-        judge: a judge of the run; None takes the first that looks at pixels. profile: or a judge profile file.
-        pairs: of each kind of edit, as far as they can be made.
-        source: "graph" draws pictures from a release's graphs, "pixels" edits the run's candidates; "auto": graphs if it can.
-        max_usd: dollars the audit of this judge may have cost in all.
-
-    Returns:
-        What `audits/<judge>/audit.json` holds (`lb.audit.v1`).
-    """
-    from longbanana_nb.auditing import audit_run, judge_of
-
-    run = open_folder(run_dir)
-    asked = _read_profile(profile) if profile is not None else judge_of(run, judge)
-    return audit_run(run, asked, pairs=pairs, seed=seed, source=source, max_usd=max_usd)
-
-
-def canary(
-    run_dir: PathLike,
-    *,
-    judge: str | None = None,
-    profile: PathLike | None = None,
-    units: int = 100,
-    seed: int = 1,
-    max_usd: float | None = None,
-) -> dict[str, Any]:
-    """Ask a fixed set of questions once more and say what has drifted since the first time; the first call draws and freezes it.
-
-    Args as `audit`; `units` and `seed` count on the first call of a run alone.
-
-    Returns:
-        What `audits/<judge>/canary.json` holds (`lb.canary-drift.v1`).
-    """
-    from longbanana_nb.auditing import canary_run, judge_of
-
-    run = open_folder(run_dir)
-    asked = _read_profile(profile) if profile is not None else judge_of(run, judge)
-    return canary_run(run, asked, units=units, seed=seed, max_usd=max_usd)
-
-
-def label(
-    run_dir: PathLike | Run,
-    *,
-    raters: Collection[str] = (),
-    units: int = 200,
-    double: float = 0.15,
-    judge: str | None = None,
-    seed: int = 1,
-    take: PathLike | None = None,
-    rater: str | None = None,
-    round: Literal["1", "2", "adjudicated"] | None = None,
-    adjudicate: str | None = None,
-    simulate: str | None = None,
-) -> str:
-    """Human labels of a run: draw and hand out, take in, adjudicate, or simulate; without any of these, only say where it stands.
-
-    Args:
-        raters: draw `units` for them, `double` of them for two, by the answers of `judge`, and write their sheets.
-        take: a filled-in sheet, or a table of labels; `rater` and `round` are for rows that do not say.
-        adjudicate: name of a third rater, whose sheet is written.
-        simulate: quality of simulated raters (expert, careful, hasty, lenient), where the run has a `truth` judge.
-
-    Returns:
-        What was done, and where the labelling stands.
-    """
-    from longbanana_nb import labelling
-
-    run = run_dir if isinstance(run_dir, Run) else open_folder(run_dir)
-    if sum(map(bool, (raters, take, adjudicate, simulate))) > 1:
-        raise CallError("label: found several things to do at once; expected one of raters, take, adjudicate, simulate.")
-    done: list[str] = []
-    if raters:
-        _, sheets = labelling.draw(run, list(raters), units=units, judge=judge, double_share=double, seed=seed)
-        done = [f"sheet of {name}: {path}" for name, path in sheets.items()]
-    if take is not None:
-        done = [labelling.taken_text(*labelling.take(run, Path(take), rater=rater, round_=labelling.ROUNDS[round or ""]))]
-    if adjudicate:
-        done = [labelling.third_text(*labelling.third_view(run, adjudicate))]
-    if simulate:
-        labelling.simulate(run, units=units, quality=simulate, judge=judge, seed=seed)
-    return "\n".join([*done, labelling.state_text(run)])
-
-
-def claims(run_dir: PathLike | Run, claims_file: PathLike | None = None) -> JudgedClaims:
-    """Hold a family of claims against the run: verdicts, a grid of defensible choices, a table and a figure.
-
-    Args:
-        claims_file: `lb.claims.v1`; None takes the experiment's, else the claims declared last. They are entered in the run.
-    """
-    from longbanana_nb.claiming import claims_of
-
-    return claims_of(run_dir if isinstance(run_dir, Run) else open_folder(run_dir), claims_file)
-
-
 def score(
     target: PathLike | Run, *, release: PathLike | None = None, missing: str | None = None, weights: str | None = None
 ) -> Scores:
@@ -365,7 +259,7 @@ def _to_judge(
 ) -> tuple[Run, Release, list[JudgeSpec], list[str] | None, list[Path], Limits, CheckSample | None]:
     """The run, its release, the judges to ask, the cases (None: all of the plan's release), runs to reuse answers of, limits, and
     which checks of each case are asked (None: all)."""
-    given = [_read_profile(profile)] if profile is not None else None
+    given = [read_profile(profile)] if profile is not None else None
     if not isinstance(target, Experiment) and Path(target).is_dir():
         run = open_folder(target)
         own = [entry.judge() for entry in run.judges.values()]
@@ -386,16 +280,6 @@ def _declare_claims(run: Run) -> None:
         from longbanana_nb.claiming import declare_now
 
         declare_now(run)
-
-
-def _read_profile(path: PathLike) -> JudgeSpec:
-    from longbanana_nb.runs import parse_judge
-    from longbanana_nb.runs.strict_yaml import read_yaml
-
-    file = Path(path)
-    if not file.exists() and file.parts[:1] == ("presets",):
-        file = presets_folder().joinpath(*file.parts[1:])
-    return parse_judge(read_yaml(file), str(file))
 
 
 def _heading(run: Run) -> str:

@@ -1,0 +1,121 @@
+"""What is asked of a run beyond its scores, for people: audits of judges, human labels, claims."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from longbanana_nb.errors import CallError
+from longbanana_nb.runs import Run, open_run
+from longbanana_nb.runs.profiles import read_profile
+
+if TYPE_CHECKING:
+    from longbanana_nb.claiming import JudgedClaims
+
+PathLike = str | Path
+
+
+def audit(
+    run_dir: PathLike,
+    *,
+    judge: str | None = None,
+    profile: PathLike | None = None,
+    pairs: int = 12,
+    seed: int = 1,
+    source: Literal["auto", "graph", "pixels"] = "auto",
+    max_usd: float | None = None,
+) -> dict[str, Any]:
+    """Audit a judge by minimal pairs: what it notices, what disturbs it, and whether sentences in pictures steer it.
+
+    Args:
+        judge: a judge of the run; None takes the first that looks at pixels. profile: or a judge profile file.
+        pairs: of each kind of edit, as far as they can be made.
+        source: "graph" draws pictures from a release's graphs, "pixels" edits the run's candidates; "auto": graphs if it can.
+        max_usd: dollars the audit of this judge may have cost in all.
+
+    Returns:
+        What `audits/<judge>/audit.json` holds (`lb.audit.v1`).
+    """
+    from longbanana_nb.auditing import audit_run, judge_of
+
+    run = open_run(run_dir)
+    asked = read_profile(profile) if profile is not None else judge_of(run, judge)
+    return audit_run(run, asked, pairs=pairs, seed=seed, source=source, max_usd=max_usd)
+
+
+def canary(
+    run_dir: PathLike,
+    *,
+    judge: str | None = None,
+    profile: PathLike | None = None,
+    units: int = 100,
+    seed: int = 1,
+    max_usd: float | None = None,
+) -> dict[str, Any]:
+    """Ask a fixed set of questions once more and say what has drifted since the first time; the first call draws and freezes it.
+
+    Args as `audit`; `units` and `seed` count on the first call of a run alone.
+
+    Returns:
+        What `audits/<judge>/canary.json` holds (`lb.canary-drift.v1`).
+    """
+    from longbanana_nb.auditing import canary_run, judge_of
+
+    run = open_run(run_dir)
+    asked = read_profile(profile) if profile is not None else judge_of(run, judge)
+    return canary_run(run, asked, units=units, seed=seed, max_usd=max_usd)
+
+
+def label(
+    run_dir: PathLike | Run,
+    *,
+    raters: Collection[str] = (),
+    units: int = 200,
+    double: float = 0.15,
+    judge: str | None = None,
+    seed: int = 1,
+    take: PathLike | None = None,
+    rater: str | None = None,
+    round: Literal["1", "2", "adjudicated"] | None = None,
+    adjudicate: str | None = None,
+    simulate: str | None = None,
+) -> str:
+    """Human labels of a run: draw and hand out, take in, adjudicate, or simulate; without any of these, only say where it stands.
+
+    Args:
+        raters: draw `units` for them, `double` of them for two, by the answers of `judge`, and write their sheets.
+        take: a filled-in sheet, or a table of labels; `rater` and `round` are for rows that do not say.
+        adjudicate: name of a third rater, whose sheet is written.
+        simulate: quality of simulated raters (expert, careful, hasty, lenient), where the run has a `truth` judge.
+
+    Returns:
+        What was done, and where the labelling stands.
+    """
+    from longbanana_nb import labelling
+
+    run = run_dir if isinstance(run_dir, Run) else open_run(run_dir)
+    if sum(map(bool, (raters, take, adjudicate, simulate))) > 1:
+        raise CallError("label: found several things to do at once; expected one of raters, take, adjudicate, simulate.")
+    done: list[str] = []
+    if raters:
+        _, sheets = labelling.draw(run, list(raters), units=units, judge=judge, double_share=double, seed=seed)
+        done = [f"sheet of {name}: {path}" for name, path in sheets.items()]
+    if take is not None:
+        done = [labelling.taken_text(*labelling.take(run, Path(take), rater=rater, round_=labelling.ROUNDS[round or ""]))]
+    if adjudicate:
+        done = [labelling.third_text(*labelling.third_view(run, adjudicate))]
+    if simulate:
+        labelling.simulate(run, units=units, quality=simulate, judge=judge, seed=seed)
+    return "\n".join([*done, labelling.state_text(run)])
+
+
+def claims(run_dir: PathLike | Run, claims_file: PathLike | None = None) -> JudgedClaims:
+    """Hold a family of claims against the run: verdicts, a grid of defensible choices, a table and a figure.
+
+    Args:
+        claims_file: `lb.claims.v1`; None takes the experiment's, else the claims declared last. They are entered in the run.
+    """
+    from longbanana_nb.claiming import claims_of
+
+    return claims_of(run_dir if isinstance(run_dir, Run) else open_run(run_dir), claims_file)
