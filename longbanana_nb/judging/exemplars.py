@@ -14,7 +14,7 @@ from longbanana_nb.judging import texts
 from longbanana_nb.judging.looks import Box, Entity, Unanswerable
 from longbanana_nb.release import probes as p
 from longbanana_nb.vision import colour, kinds, lettering, seeing
-from longbanana_nb.vision.cutout import Cutout, cut_out
+from longbanana_nb.vision.cutout import Cutout, backdrop_distance, cut_out
 from longbanana_nb.vision.decoding import decode
 from longbanana_nb.vision.finding import Finder
 
@@ -22,6 +22,8 @@ Key = tuple[str, Box]
 Mask = npt.NDArray[np.bool_]
 CACHED_CASES = 1  # of about 150 MB each
 NAMED_ALIKE = 0.40  # shape likeness from which an equal name settles that two exemplars are one kind
+LEAST_APART = 0.25  # of a cut-out: where less differs from its backdrop, the thing has the backdrop's colour
+LEAST_BACKDROP = 400  # pixels around a thing that tell its backdrop
 NAMED_APART = 0.90  # shape likeness up to which different names settle that they are two
 
 
@@ -178,12 +180,24 @@ def painted_part(exemplar: Exemplar) -> Mask:
     """The part of a cut-out that its colour name speaks of: where it has the stated colour, else its main hue."""
     cutout = exemplar.cutout
     mask = cv2.erode(cutout.mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool) & ~cutout.sticker
+    apart = mask & ~_like_backdrop(cutout)
+    mask = apart if apart.sum() > LEAST_APART * mask.sum() else mask
     names = colour.name_of(colour.to_lab(cutout.pixels))
     counts = np.bincount(names[mask], minlength=len(colour.NAMES))[: len(colour.HUES)]
     stated = [name for name in exemplar.colours if name in colour.HUES]
     best = max(stated or colour.HUES, key=lambda name: int(counts[colour.HUES.index(name)]))
     part: Mask = mask & (names == colour.HUES.index(best))
     return part if part.sum() > 0.04 * mask.sum() else mask
+
+
+def _like_backdrop(cutout: Cutout) -> Mask:
+    """Where a cut-out looks like its photo's backdrop: what is seen through a gap is no part of the thing."""
+    rim = cv2.dilate(cutout.mask.astype(np.uint8), np.ones((5, 5), np.uint8)) > 0
+    if (~rim).sum() < LEAST_BACKDROP:
+        return np.zeros_like(cutout.mask)
+    distance = backdrop_distance(cutout.pixels, ~rim)
+    like: Mask = distance < 3 * max(2.0, float(np.median(distance[~rim])))
+    return like
 
 
 def _label_box(cutout: Cutout, target: Cutout) -> tuple[float, float, float, float]:

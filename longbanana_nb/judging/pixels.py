@@ -34,7 +34,7 @@ from longbanana_nb.vision.poses import Pose
 if TYPE_CHECKING:
     from longbanana_nb.judging.protocols import PictureFile
 
-VERSION = "pixels-4"
+VERSION = "pixels-5"
 # Edge score: surety of the kind. What is found at all is at least possible, since a thing half hidden scores no more than that.
 SCORE_BOUNDS = ((0.0, 0.0), (finding.ACCEPT, 0.36), (0.60, 0.62), (0.85, 1.0), (1.0, 1.0))
 OTHER_LOOKS = 0.25  # likeness of a thing to one of its kind in another colour or with other lettering
