@@ -19,7 +19,7 @@ from longbanana_nb.runs import JudgeSpec
 from longbanana_nb.vision import decoding
 from longbanana_nb.vision.arrays import Pixels
 
-DEFAULT = ("jpeg-q90-1568", 2)
+DEFAULT = ("jpeg-q90-1568", 3)
 PATCH = 28  # pixels; Claude counts pictures in patches of this side (docs/model-judges.md)
 CACHE_BYTES = 256 * 1024 * 1024
 JPEG_QUALITY = 90
@@ -44,15 +44,41 @@ class Transcoded:
 Make = Callable[[bytes, str], Transcoded]
 
 
-def _jpeg(longest: int, patches: int | None = None) -> Make:
-    """Upright, sRGB, JPEG of quality 90 without chroma subsampling; scaled down only past `longest` pixels or `patches`."""
+def _jpeg(longest: int, patches: int | None = None, *, keeps_plain: bool = False) -> Make:
+    """Upright, sRGB, JPEG of quality 90 without chroma subsampling; scaled down only past `longest` pixels or `patches`.
+
+    With `keeps_plain` a JPEG that is all this already but for its quality is sent as it is: nothing is lost to a second encoding.
+    """
 
     def make(data: bytes, where: str) -> Transcoded:
+        size = _plain_jpeg_size(data) if keeps_plain else None
+        if size is not None and _bounded(size, longest, patches) == size:
+            return Transcoded(data, "image/jpeg", *size, sha256_bytes(data), ("as it is",))
         picture = decoding.decode(data, where)
         image, done = _scaled(Image.fromarray(picture.pixels), longest, list(picture.done), patches)
         return _encoded(image, "JPEG", done)
 
     return make
+
+
+def _plain_jpeg_size(data: bytes) -> tuple[int, int] | None:
+    """Size of a whole JPEG of three eight-bit channels that says nothing beside its pixels: no EXIF, profile or comment.
+
+    Its head alone is read: the bytes have the hash that the release or the candidate's record states, and were decoded there.
+    """
+    if not data.startswith(b"\xff\xd8\xff") or not data.endswith(b"\xff\xd9"):
+        return None
+    try:
+        with Image.open(io.BytesIO(data), formats=["JPEG"]) as image:
+            segments = getattr(image, "applist", [])
+            is_plain = (
+                image.format == "JPEG"
+                and image.mode == "RGB"
+                and all(name == "APP0" and content.startswith(b"JFIF\0") for name, content in segments)
+            )
+            return image.size if is_plain else None
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return None  # the careful decoder says what is wrong
 
 
 def _png(data: bytes, where: str) -> Transcoded:
@@ -72,7 +98,9 @@ def _source(data: bytes, where: str) -> Transcoded:
 TRANSCODES: Mapping[tuple[str, int], Make] = {
     ("jpeg-q90-1568", 1): _jpeg(1568),
     ("jpeg-q90-1568", 2): _jpeg(1568, 1568),  # what Claude's standard tier shows unscaled
+    ("jpeg-q90-1568", 3): _jpeg(1568, 1568, keeps_plain=True),
     ("jpeg-q90-2000", 1): _jpeg(2000, 3900),  # what Claude 5.5 shows unscaled
+    ("jpeg-q90-2000", 2): _jpeg(2000, 3900, keeps_plain=True),
     ("jpeg-q90-2576", 1): _jpeg(2576),
     ("jpeg-q90-2576", 2): _jpeg(2576, 4784),
     ("png-lossless", 1): _png,
