@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.paths import presets_folder
-from longbanana_nb.reporting.claims import budget_text, claims_figure, claims_table, next_step
+from longbanana_nb.reporting.claims import budget_text, claims_figure, claims_figure_alt, claims_table, next_step
+from longbanana_nb.reporting.gallery import Drawing
 from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.run_facts import candidates_of_run, level_of_run, policy_of_run
 from longbanana_nb.runs.claims_file import ClaimsFile, Declaration, declarations, declare, read_claims
@@ -16,7 +17,6 @@ from longbanana_nb.scoring.claims import Claim, ClaimVerdicts, judge_claims
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from longbanana_nb.reporting.table import Table
     from longbanana_nb.runs import Run
@@ -31,9 +31,9 @@ class JudgedClaims:
     found: ClaimVerdicts
     table: Table
 
-    def figure(self) -> Figure:
+    def figure(self) -> Drawing:
         """The grid of choices, claim by claim."""
-        return claims_figure(self.found)
+        return Drawing.of(claims_figure(self.found), "claims", claims_figure_alt(self.found))
 
 
 def claims_of(run: Run, file: str | Path | None = None) -> JudgedClaims:

@@ -34,6 +34,14 @@ def test_it_audits_every_kind_of_edit_and_shows_pairs(audited):
     assert verify_run(open_run(audited)) == []
 
 
+def test_the_notebook_shows_its_figure_and_its_pairs_as_pictures(audited):
+    cells = json.loads((audited / "notebooks" / "09_audit_the_judge.ipynb").read_text("utf-8"))["cells"]
+    outputs = [one for cell in cells for one in cell.get("outputs", ())]
+    html = ["".join(one["data"]["text/html"]) for one in outputs if "text/html" in one.get("data", {})]
+    assert any(text.startswith('<img alt="') for text in html)
+    assert "<Figure size" not in json.dumps(outputs)
+
+
 def test_pairs_from_graphs_turn_exactly_and_rise_as_often_as_they_fall(audited):
     pairs = [json.loads(line) for line in (audited / "audits" / "tools" / "pairs.jsonl").read_text("utf-8").splitlines()]
     expected = {"flip_down": [2, 0], "flip_up": [0, 2]}

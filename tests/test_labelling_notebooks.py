@@ -34,3 +34,10 @@ def test_claims_are_declared_with_the_verdicts_that_were_in_sight(executed):
     assert len(declaration.claims["claims"]) == 4
     page = json.loads((executed / "notebooks" / "10_claims.ipynb").read_text("utf-8"))
     assert "in sight of" in json.dumps(page)
+    html = [
+        "".join(one["data"]["text/html"])
+        for cell in page["cells"]
+        for one in cell.get("outputs", ())
+        if "text/html" in one.get("data", {})
+    ]
+    assert any(text.startswith('<img alt="') for text in html)  # the grid of choices as a picture

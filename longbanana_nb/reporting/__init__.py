@@ -50,7 +50,7 @@ _HOME = {
     "run_facts": ("facts_of_run",),
     "table": ("Cell", "Column", "Row", "RowGroup", "Table", "ranked"),
     "tables": ("dimension_table", "main_table", "systems_table"),
-    "audit_views": ("pair_view", "telling_pairs"),
+    "audit_views": ("audit_figure", "pair_view", "telling_pairs"),
     "audits": ("audit_line", "audit_table", "read_audit"),
     "verdict_tables": ("coverage_table", "label_shares_table", "truth_table"),
 }
@@ -67,6 +67,7 @@ __all__ = [
     "ScoreFrames",
     "SystemFacts",
     "Table",
+    "audit_figure",
     "backend_harness",
     "build_report",
     "candidate_strip",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.files import read_json_lines
+from longbanana_nb.reporting.gallery import CAPTIONS, Drawing
 from longbanana_nb.reporting.shown import Shown, row_of, thumbnail, tile
 from longbanana_nb.taxonomy import LABEL_NAMES
 
@@ -13,6 +14,13 @@ if TYPE_CHECKING:
     from longbanana_nb.runs import Run
 
 SIDES = ("before", "after")
+
+
+def audit_figure(told: Mapping[str, Any]) -> Drawing:
+    """An audit's figure, for a notebook."""
+    from longbanana_nb.reporting.figures import audit_dots, audit_dots_alt
+
+    return Drawing.of(audit_dots(told), "audit", audit_dots_alt(told), CAPTIONS["audit"])
 
 
 def pair_view(run: Run, told: Mapping[str, Any], pair_id: str, *, width: int = 250) -> Shown:

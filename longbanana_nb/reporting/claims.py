@@ -26,7 +26,7 @@ def claims_table(
     found: ClaimVerdicts, claims: Mapping[str, Claim], steps: Mapping[str, str], budgets: Mapping[str, str], facts: RunFacts,
     judge: str, declared: str,
 ) -> Table:  # fmt: skip
-    """One row a claim: what it says, estimate with its interval, verdict, in how many choices it holds, budget, next step.
+    """One row a claim: what it says, estimate with its interval, verdict, in how many choices it holds; budgets and next steps below.
 
     Args:
         steps, budgets: words by claim. declared: when the claims were declared, in words.
@@ -38,10 +38,10 @@ def claims_table(
         verdict = one.verdict + (f" {one.depends_on}" if one.depends_on else "")
         cells = [Cell(one.claim), Cell(f"{claim.a} > {against}"), Cell(f"{claim.metric.replace('_', ' ')}, {claim.scope}")]
         cells += [number_cell(one.estimate), interval_cell(one.low, one.high), Cell(verdict)]
-        cells += [Cell(f"{one.cells_holding} of {one.cells}"), Cell(budgets[one.claim]), Cell(steps[one.claim])]
+        cells += [Cell(f"{one.cells_holding} of {one.cells}")]
         return Row(tuple(cells), ranked=False)
 
-    labels = ("Claim", "Says", "On", "Estimate", "Interval", "Verdict", "Holds in", "Budget", "Cheapest next step")
+    labels = ("Claim", "Says", "On", "Estimate", "Interval", "Verdict", "Holds in")
     columns = tuple(Column(label, align="right" if label == "Estimate" else "left") for label in labels)
     rows: list[Any] = list(found.verdicts.itertuples(index=False))
     level = float(found.verdicts["level"].iloc[0])
@@ -49,6 +49,8 @@ def claims_table(
         f"{source_line(facts)}. {judge_line(facts, judge)}. {policy_line(facts)}.",
         f"{declared} Intervals hold together for the family of {len(rows)} (Bonferroni: {100 * level:.4g} % each). {INTERVALS}",
         "Points, 0 to 100. Choices: judge, missing policy, Uncertain as Fail or Pass, threshold 60 to 80, a category left out.",
+        *(f"Budget of {name}: {words}." for name, words in budgets.items() if claims[name].b is not None),
+        *(f"Cheapest next step for {one.claim}: {steps[one.claim]}." for one in rows),
     )
     return Table("claims", f"Claims on {facts.release}", columns, (RowGroup("Claims", tuple(row(one) for one in rows)),), notes)
 

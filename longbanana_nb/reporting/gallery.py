@@ -47,6 +47,13 @@ class Drawing:
     alt: str
     caption: str
 
+    @classmethod
+    def of(cls, figure: Figure, name: str, alt: str, caption: str = "") -> Drawing:
+        """A figure of which no file is kept, ready for a page."""
+        from longbanana_nb.reporting.figures.saving import figure_bytes
+
+        return cls(name, figure_bytes(figure, "svg", outlines=True), alt, caption)
+
     def image(self) -> str:
         """An `<img>` that carries the figure, on white ground so that it reads in a dark page too."""
         source = f"data:image/svg+xml;base64,{base64.b64encode(self.svg).decode()}"
