@@ -26,7 +26,7 @@ def claims_table(
     found: ClaimVerdicts, claims: Mapping[str, Claim], steps: Mapping[str, str], budgets: Mapping[str, str], facts: RunFacts,
     judge: str, declared: str,
 ) -> Table:  # fmt: skip
-    """One row a claim: what it says, estimate with its interval, verdict, in how many choices it holds; budgets and next steps below.
+    """One row a claim: what it says, estimate with its interval, verdict, in how many choices it holds; below it what is next.
 
     Args:
         steps, budgets: words by claim. declared: when the claims were declared, in words.
