@@ -39,30 +39,30 @@ def _csv_rows(path: Path) -> tuple[pd.DataFrame, list[str]]:
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     csv.field_size_limit(MAX_CELL)
     rows: list[list[str]] = []
-    names: list[str] = []
+    starts: list[int] = []
     header: list[str] = []
     faults: list[Fault] = []
-    line = 1
+    line, width, place = 1, 0, f"{path} line "
     try:
         for row in reader:
-            where, line = f"{path} line {line}", reader.line_num + 1
-            if not row:
-                continue
-            if not header:
-                header = [cell.strip() for cell in row]
-                faults += _header_faults(where, header)
-            elif len(row) != len(header):
-                expected = f"{len(header)}, as in the header"
-                faults.append(Fault(where, "columns", f"{len(row)} cells", expected, "Quote cells that hold commas."))
-            else:
+            start, line = line, reader.line_num + 1
+            if len(row) == width and width:
                 rows.append(row)
-                names.append(where)
+                starts.append(start)
+            elif row and not header:
+                header = [cell.strip() for cell in row]
+                width = len(header)
+                faults += _header_faults(f"{place}{start}", header)
+            elif row:
+                expected = f"{width}, as in the header"
+                faults.append(Fault(f"{place}{start}", "columns", f"{len(row)} cells", expected, "Quote cells that hold commas."))
     except csv.Error as error:
         faults.append(Fault(f"{path} line {reader.line_num}", "csv", str(error), "quoted CSV", "Correct the quoting."))
     if not header:
         faults.append(Fault(str(path), "empty", "no header", "a header line and rows", "Write the table again."))
     refuse_faults("A verdict table cannot be read.", faults)
-    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    names = [f"{place}{start}" for start in starts]
+    columns = list(zip(*rows, strict=True)) or [()] * width
     return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in zip(header, columns, strict=True)}), names
 
 

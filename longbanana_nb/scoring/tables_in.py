@@ -113,10 +113,10 @@ def _word_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
         (~rows["outcome"].isin(["", *OUTCOMES]), "outcome", f"one of {', '.join(OUTCOMES)}, or empty"),
         (labelled & has_no_image & rows["outcome"].isin(OUTCOMES), "label", "no label where the outcome is no image"),
         (labelled & (rows["invalid"] != ""), "label", "either a label or a reason in 'invalid'"),
-        (rows["system"].str.strip() == "", "system", "a name"),
-        (rows["case_id"].str.strip() == "", "case_id", "an id"),
+        (_blank(rows["system"]), "system", "a name"),
+        (_blank(rows["case_id"]), "case_id", "an id"),
         (
-            (rows["check_id"].str.strip() == "") & ((rows["check_id"] != "") | ~has_no_image),
+            _blank(rows["check_id"]) & ((rows["check_id"] != "") | ~has_no_image),
             "check_id",
             "an id (only a row without an image may leave it empty)",
         ),
@@ -130,8 +130,13 @@ def _word_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
     return faults
 
 
+def _blank(texts: pd.Series) -> pd.Series:
+    """Where a text holds nothing but white space."""
+    return pd.Series([not text.strip() for text in texts.tolist()], index=texts.index, dtype=bool)
+
+
 def _states(rows: pd.DataFrame) -> pd.Series:
-    labelled = rows["label"].str.strip() != ""
+    labelled = ~_blank(rows["label"])
     has_no_image = ~rows["outcome"].isin(["", "image"])
     states = np.where(labelled, "valid", np.where(has_no_image, "no_candidate", "invalid"))
     return pd.Series(states, index=rows.index, dtype=object)
