@@ -178,7 +178,10 @@ def test_tools_are_called_answered_and_thoughts_come_back_sealed(dialect, server
 
 
 HTML = "<html><body>502 Bad Gateway</body></html>"
-LATER = email.utils.format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(seconds=90), usegmt=True)
+
+
+def in_90_seconds():
+    return email.utils.format_datetime(dt.datetime.now(dt.UTC) + dt.timedelta(seconds=90), usegmt=True)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_every_failure_becomes_its_kind_after_one_call(server, answer, kind, fla
 
 
 def test_a_wait_until_a_date_is_read(server):
-    server.script(failure(429, "rate_limit_exceeded", "slow", retry_after=LATER))
+    server.script(failure(429, "rate_limit_exceeded", "slow", retry_after=in_90_seconds()))
     assert 30 < failed(server).retry_after_s <= 90
 
 

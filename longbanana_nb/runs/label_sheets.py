@@ -82,7 +82,7 @@ def _row(run: Run, design: LabelDesign, unit: DrawnUnit, release: Release, evalu
         "guide": check.guide,
         "means": means or check.option_note,
         "picture": os.path.relpath(_blind_picture(run, unit), sheets),
-        "references": " ".join(shown),
+        "references": " | ".join(shown),  # paths may hold spaces
         "design": design.id,
     }
 
