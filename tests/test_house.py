@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "longbanana_nb"
-ROOT = {"errors", "files", "image_formats", "names", "paths", "taxonomy"}
+ROOT = {"errors", "files", "image_formats", "names", "paths", "spreadsheets", "taxonomy"}
 MAY_IMPORT = {
     "release": ROOT,
     "providers": ROOT,

@@ -13,8 +13,6 @@ from longbanana_nb.demo.kinds import kinds
 if TYPE_CHECKING:
     from PIL import Image, ImageFont
 
-STICKER_SHAPE = 0.36
-"""Height of a sticker over its width."""
 INK = (24, 28, 46, 255)
 
 

@@ -115,9 +115,6 @@ class Catalogue(msgspec.Struct, frozen=True):
         return (facts for facts in self.models if (facts.provider, facts.route) == (provider, route))
 
 
-_NOT_A_MODEL = {"provider": "-", "source": "-"}
-
-
 @cache
 def shipped() -> Catalogue:
     """The catalogue in `data/models/catalogue.yaml`, read once."""

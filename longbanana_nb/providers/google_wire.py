@@ -24,7 +24,6 @@ from longbanana_nb.providers.faults import unreadable
 OURS = "lb-call-"
 """Ids of calls that came without one; they are never sent back."""
 
-_TRUNCATED = {"MAX_TOKENS", "CONTINUATION"}
 _FILTERED = {
     "SAFETY",
     "RECITATION",

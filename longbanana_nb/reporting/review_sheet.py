@@ -9,7 +9,7 @@ from pathlib import Path
 
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.names import nearest
-from longbanana_nb.reporting.sinks.csv import FORMULA, escape
+from longbanana_nb.spreadsheets import delimiter_of, escape, read_text, unescape
 
 COLUMNS = (
     "case_id", "check_id", "reviewed", "dimension", "polarity", "probe", "by", "look_here", "cues",
@@ -34,34 +34,16 @@ def read_sheet(path: Path) -> list[dict[str, str]]:
     Raises:
         DataError: where the file cannot be read or a column is missing or written otherwise.
     """
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        fault = Fault(str(path), "unreadable", str(error), "a CSV file in UTF-8", "Save the sheet as CSV (UTF-8).")
-        raise DataError("The review sheet cannot be read.", [fault]) from None
-    reader = csv.DictReader(io.StringIO(text, newline=""), dialect=_dialect(text))
+    text = read_text(path)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
     found = reader.fieldnames or []
     faults = [_missing(path, name, found) for name in EDITED if name not in found]
     if faults:
         raise DataError("The review sheet cannot be used.", faults)
-    return [{name: _unescaped((row[name] or "").strip()) for name in EDITED} | {"line": str(reader.line_num)} for row in reader]
-
-
-def _dialect(text: str) -> type[csv.Dialect]:
-    """Spreadsheets of some countries write semicolons."""
-    heading = text.partition("\n")[0]
-    return _Semicolons if heading.count(";") > heading.count(",") else csv.excel
-
-
-class _Semicolons(csv.excel):
-    delimiter = ";"
+    return [{name: unescape((row[name] or "").strip()) for name in EDITED} | {"line": str(reader.line_num)} for row in reader]
 
 
 def _missing(path: Path, name: str, found: Iterable[str]) -> Fault:
     near = nearest(name, [column for column in found if column])
     fix = f"Is {near!r} meant? Keep the headings as they were written." if near else "Keep the headings as they were written."
     return Fault(f"{path} line 1", "column", f"no column {name!r}", ", ".join(EDITED), fix)
-
-
-def _unescaped(text: str) -> str:
-    return text[1:] if text.startswith("'") and text[1:].lstrip(" ").startswith(FORMULA) else text

@@ -15,6 +15,7 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import write_atomic
 from longbanana_nb.runs.label_design import DrawnUnit, LabelDesign
 from longbanana_nb.runs.labels import Label, Round, Unit, labels_folder
+from longbanana_nb.spreadsheets import escape
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Evaluation, Release
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("unit", "label", "note", "question", "guide", "means", "picture", "references", "design", "round")
 THIRD_COLUMNS = (*COLUMNS[:3], "first_label", "first_note", "second_label", "second_note", *COLUMNS[3:])
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_sheets(run: Run, design: LabelDesign, release: Release, evaluation: Evaluation) -> dict[str, Path]:
@@ -109,7 +109,7 @@ def _write(run: Run, path: Path, columns: Sequence[str], rows: Iterable[Mapping[
     writer = csv.DictWriter(stream, columns, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: _escaped(row[name]) for name in columns})
+        writer.writerow({name: escape(row[name]) for name in columns})
     with run.owner():
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, stream.getvalue().encode("utf-8-sig"))  # with the mark by which spreadsheets know UTF-8
@@ -118,8 +118,3 @@ def _write(run: Run, path: Path, columns: Sequence[str], rows: Iterable[Mapping[
 
 def _said(label: Label) -> str:
     return "?" if label.label is None else str(label.label)
-
-
-def _escaped(text: str) -> str:
-    """Foreign text cannot start a formula in a spreadsheet."""
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text

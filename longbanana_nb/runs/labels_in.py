@@ -15,6 +15,7 @@ from longbanana_nb.files import read_json_lines
 from longbanana_nb.names import nearest
 from longbanana_nb.runs.label_design import LabelDesign
 from longbanana_nb.runs.labels import Drawn, Label, Round
+from longbanana_nb.spreadsheets import delimiter_of, read_text, unescape
 
 ALSO_CALLED = {
     "model": "system", "case": "case_id", "task": "case_id", "check": "check_id", "item": "check_id", "score": "label",
@@ -209,10 +210,8 @@ def _rows(path: Path) -> list[tuple[str, dict[str, str]]]:
             raise DataError(f"{path}: rows cannot be read.", wrong)
         names = _names(path, list(dict.fromkeys(key for _, value in found for key in value)))
         return [(where, _texts(value, names)) for where, value in found]
-    text = _decoded(path)
-    heading = text.partition("\n")[0]
-    delimiter = max(",;\t", key=heading.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    text = read_text(path)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(text))
     header = next(reader, [])
     names = _names(path, header)
     rows, faults = [], []
@@ -256,21 +255,4 @@ def _names(path: Path, header: list[str]) -> dict[str, str]:
 
 
 def _texts(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
-    return {names[key]: "" if value is None else _unescaped(str(value)) for key, value in row.items() if key in names}
-
-
-def _unescaped(text: str) -> str:
-    """Without the apostrophe that kept a text from being a formula."""
-    return text[1:] if text[:1] == "'" and text[1:].lstrip(" ")[:1] in ("=", "+", "-", "@") else text
-
-
-def _decoded(path: Path) -> str:
-    data = path.read_bytes()
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        fault = Fault(
-            str(path), "encoding", f"bytes that are not {encoding} ({error.reason})", "UTF-8", "Save it as CSV (UTF-8)."
-        )
-        raise DataError(f"{path} cannot be read.", [fault]) from None
+    return {names[key]: "" if value is None else unescape(str(value)) for key, value in row.items() if key in names}

@@ -61,16 +61,6 @@ def mirrored(data: bytes) -> bytes:
     return encoded(_bytes(pixels_of(data)[:, ::-1]))
 
 
-def erased(data: bytes, box: Box) -> bytes:
-    """What lies in a box painted over from around it."""
-    pixels = pixels_of(data)
-    height, width = pixels.shape[:2]
-    x0, y0, x1, y1 = _grown(box, 0.012)
-    mask = np.zeros((height, width), np.uint8)
-    mask[round(y0 * height) : round(y1 * height), round(x0 * width) : round(x1 * width)] = 255
-    return encoded(_bytes(cv2.inpaint(pixels, mask, 5, cv2.INPAINT_TELEA)))
-
-
 def words_alone(text: str, size: tuple[int, int]) -> bytes:
     """A grey picture of this size with nothing but words."""
     canvas = np.full((size[1], size[0], 3), 200, np.uint8)
@@ -131,10 +121,6 @@ def _fitted(text: str, wide: float, high: float, letters: float | None) -> tuple
         if (longest <= wide and 1.25 * size * len(lines) <= high * 1.1) or size <= 7:
             return lines, size
         size *= 0.93
-
-
-def _grown(box: Box, by: float) -> Box:
-    return max(0.0, box[0] - by), max(0.0, box[1] - by), min(1.0, box[2] + by), min(1.0, box[3] + by)
 
 
 def _bytes(pixels: Any) -> Pixels:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 
 from longbanana_nb.errors import DataError, Fault
-from longbanana_nb.files import read_json, sha256_file, write_atomic
+from longbanana_nb.files import sha256_file, write_atomic
 from longbanana_nb.judging.audit.pairs import Pair
 from longbanana_nb.names import require_name
 from longbanana_nb.runs import JudgmentJournal
@@ -113,11 +113,6 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     with saving(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, block)
-
-
-def read_numbers(path: Path) -> dict[str, Any] | None:
-    """The numbers of an audit or a canary, None where there are none."""
-    return read_json(path) if path.is_file() else None
 
 
 def _decoded(shape: type[Row], path: Path, data: bytes) -> Row:

@@ -6,13 +6,7 @@ import csv
 import io
 
 from longbanana_nb.reporting.table import Row, Table
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def escape(text: str) -> str:
-    """Foreign text as a CSV value: a leading sign that starts a formula gets an apostrophe before it."""
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) or text.startswith(FORMULA) else text
+from longbanana_nb.spreadsheets import escape
 
 
 def render(table: Table) -> str:
