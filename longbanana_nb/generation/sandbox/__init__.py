@@ -1,0 +1,1 @@
+"""Programs of others, run apart: what they may see is listed, everything else is not there."""
