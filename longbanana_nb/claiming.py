@@ -11,8 +11,9 @@ from longbanana_nb.paths import presets_folder
 from longbanana_nb.reporting.claims import budget_text, claims_figure, claims_figure_alt, claims_table, next_step
 from longbanana_nb.reporting.gallery import Drawing
 from longbanana_nb.reporting.measured import measure
-from longbanana_nb.reporting.run_facts import candidates_of_run, level_of_run, policy_of_run
+from longbanana_nb.reporting.run_facts import candidates_of_run, level_of_run, policy_of_run, weights_of_run
 from longbanana_nb.runs.claims_file import ClaimsFile, Declaration, declarations, declare, read_claims
+from longbanana_nb.runs.declared_contrasts import declare_contrasts
 from longbanana_nb.scoring.claims import Claim, ClaimVerdicts, judge_claims
 
 if TYPE_CHECKING:
@@ -48,7 +49,14 @@ def claims_of(run: Run, file: str | Path | None = None) -> JudgedClaims:
     declaration = declare(run, claims, int((known.grid["state"] == "valid").sum()))
     judge = claims.judge or main_judge(run)
     family = {one.name: Claim(one.name, one.a, one.b, one.metric, one.scope, one.by, one.above) for one in claims.claims}
-    found = judge_claims(known.grid, list(family.values()), judge=judge, policy=policy_of_run(run), level=level_of_run(run))
+    found = judge_claims(
+        known.grid,
+        list(family.values()),
+        judge=judge,
+        policy=policy_of_run(run),
+        level=level_of_run(run),
+        weights=[weights_of_run(run, path.stem) for path in sorted((run.path / "weights").glob("*.json"))],
+    )
     calls = _calls(run)
     budgets = {name: budget_text(claim, calls) for name, claim in family.items()}
     rows: list[Any] = list(found.verdicts.itertuples(index=False))
@@ -57,13 +65,15 @@ def claims_of(run: Run, file: str | Path | None = None) -> JudgedClaims:
     return JudgedClaims(claims, declaration, found, table)
 
 
-def declare_now(run: Run) -> Declaration:
-    """Enter the claims of the run's experiment in its journal, with the number of verdicts that are there already."""
+def declare_now(run: Run) -> None:
+    """Enter claims and contrasts of the run's experiment in its journals, with the number of verdicts that are there already."""
     from longbanana_nb.runs import verdict_grid
 
     known = list(run.judges)
     verdicts = int((verdict_grid(run, judges=known)["state"] == "valid").sum()) if known else 0
-    return declare(run, _claims(run, None), verdicts)
+    if run.meta.analysis.get("claims"):
+        declare(run, _claims(run, None), verdicts)
+    declare_contrasts(run, verdicts)
 
 
 def _claims(run: Run, file: str | Path | None) -> ClaimsFile:

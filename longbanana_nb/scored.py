@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.measured import measure
-from longbanana_nb.reporting.run_facts import policy_of_run, scores_of_run
+from longbanana_nb.reporting.run_facts import policy_of_run, scores_of_run, weights_of_run
+from longbanana_nb.runs.kept_weights import kept_weights
 from longbanana_nb.scoring import Policy, read_verdict_table, score_grid
+from longbanana_nb.scoring.weights import UNIFORM, Weights, fitting_weights, named_weights
+from longbanana_nb.scoring.weights_file import read_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +28,17 @@ def score_run(run: Run, *, release: Release | None, missing: str | None, weights
     if release is None and missing is None and weights is None:
         return known.scores
     totals = release_totals(release) if release is not None else None
-    return scores_of_run(run, known.grid, policy=_changed(policy_of_run(run), missing, weights), totals=totals)
+    chosen = _weights_for(run, weights)
+    policy = _changed(policy_of_run(run), missing, chosen.name)
+    return scores_of_run(run, known.grid, policy=policy, totals=totals, weights=chosen)
+
+
+def _weights_for(run: Run, asked: str | None) -> Weights:
+    """The run's own weights, others that it keeps, or those of a file."""
+    if asked is None or asked == UNIFORM or kept_weights(run, asked) is not None or not Path(asked).is_file():
+        return weights_of_run(run, asked)
+    facts = run.meta.release
+    return fitting_weights(read_weights(Path(asked)), facts.name, facts.revision, asked)
 
 
 def score_table(path: Path, *, release: Release | None, missing: str | None, weights: str | None) -> Scores:
@@ -33,7 +46,10 @@ def score_table(path: Path, *, release: Release | None, missing: str | None, wei
     totals = release_totals(release) if release is not None else None
     name = release.name if release is not None else None
     grid = read_verdict_table(path, totals)
-    return score_grid(grid, totals=totals, policy=_changed(Policy(), missing, weights), release=name)
+    chosen = read_weights(Path(weights)) if weights is not None and Path(weights).is_file() else named_weights(weights or UNIFORM)
+    if release is not None and chosen.release is not None:
+        chosen = fitting_weights(chosen, release.name, release.revision, str(weights))
+    return score_grid(grid, totals=totals, policy=_changed(Policy(), missing, chosen.name), release=name, weights=chosen)
 
 
 def release_totals(release: Release) -> pd.DataFrame:

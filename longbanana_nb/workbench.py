@@ -144,7 +144,7 @@ def judge(
         limits = limits.model_copy(update={"max_usd": max_usd})
     with run.owner():
         run.index_checks(release, release.evaluation(), case_ids, sample)
-        _declare_claims(run)
+        _declare(run)
         return judge_all(WorkOrder(run, release, tuple(judges), limits, tuple(reuse), tuple(retry)))
 
 
@@ -274,9 +274,9 @@ def _to_judge(
     return run, release, given or list(experiment.judges), cases, reuse, experiment.limits, experiment.checks
 
 
-def _declare_claims(run: Run) -> None:
-    """Enter the claims that the run's experiment names, before anything more is judged."""
-    if run.meta.analysis.get("claims"):
+def _declare(run: Run) -> None:
+    """Enter the claims and contrasts that the run's experiment names, before anything more is judged."""
+    if run.meta.analysis.get("claims") or run.meta.analysis.get("compare"):
         from longbanana_nb.claiming import declare_now
 
         declare_now(run)

@@ -210,7 +210,7 @@ def test_bad_calls_are_refused_with_what_is_expected():
     for bad in ({"missing": "zeros"}, {"min_case_coverage": 1.5}, {"threshold": float("nan")}, {"threshold": 101}):
         with pytest.raises(CallError, match="expected"):
             Policy(**bad)
-    with pytest.raises(CallError, match="not there yet"):
+    with pytest.raises(CallError, match="label RUN --freeze FILE"):
         score_grid(grid, policy=Policy(weights="human-difficulty-v1"))
     with pytest.raises(CallError, match="expected also 'state'"):
         score_grid(grid.drop(columns="state"))

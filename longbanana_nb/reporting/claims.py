@@ -48,7 +48,7 @@ def claims_table(
     notes = (
         f"{source_line(facts)}. {judge_line(facts, judge)}. {policy_line(facts)}.",
         f"{declared} Intervals hold together for the family of {len(rows)} (Bonferroni: {100 * level:.4g} % each). {INTERVALS}",
-        "Points, 0 to 100. Choices: judge, missing policy, Uncertain as Fail or Pass, threshold 60 to 80, a category left out.",
+        "Points, 0 to 100. Choices: judge, missing policy, Uncertain as Fail or Pass, weights, threshold 60-80, a category out.",
         *(f"Budget of {name}: {words}." for name, words in budgets.items() if claims[name].b is not None),
         *(f"Cheapest next step for {one.claim}: {steps[one.claim]}." for one in rows),
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from longbanana_nb.scoring import Scores
 
 Fingerprint = tuple[tuple[str, int, int, int], ...]
-PLAN = ("run.json", "cases.jsonl", "checks.jsonl")
+PLAN = ("run.json", "cases.jsonl", "checks.jsonl", "claims.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,7 @@ def _fingerprint(folder: Path) -> Fingerprint:
 
 def _sources(folder: Path) -> Iterator[Path]:
     yield from (folder / name for name in PLAN)
+    yield from sorted((folder / "weights").glob("*.json"))
     yield from sorted((folder / "audits").glob("*/audit.json"))
     yield from sorted((folder / "judgments").glob("*/*/*.jsonl"))
     yield from sorted((folder / "candidates").glob("*/*/*/record.json"))

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.reporting.audits import audit_lines
 from longbanana_nb.reporting.facts import Derived, JudgeFacts, RunFacts, SystemFacts
+from longbanana_nb.runs.claims_file import declarations
+from longbanana_nb.runs.declared_contrasts import contrasts_of
+from longbanana_nb.runs.kept_weights import require_weights
+from longbanana_nb.scoring.contrasts import Contrast, read_contrasts
 from longbanana_nb.scoring.policy import Policy
+from longbanana_nb.scoring.weights import UNIFORM, Weights, fitting_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +67,37 @@ def level_of_run(run: Run) -> float:
     return float(run.meta.analysis.get("level") or 0.95)
 
 
-def scores_of_run(run: Run, grid: pd.DataFrame, *, policy: Policy | None = None, totals: pd.DataFrame | None = None) -> Scores:
+def weights_of_run(run: Run, name: str | None = None) -> Weights:
+    """The weights a run is scored with, or others that it keeps under a name.
+
+    Raises:
+        CallError: where the run keeps none of that name. DataError: where the kept file is damaged or belongs to another release.
+    """
+    from longbanana_nb.scoring.weights_file import read_weights
+
+    asked = name or policy_of_run(run).weights
+    if asked == UNIFORM:
+        return Weights(UNIFORM)
+    path = require_weights(run, asked)
+    return fitting_weights(read_weights(path), run.meta.release.name, run.meta.release.revision, str(path))
+
+
+def contrasts_of_run(run: Run) -> list[Contrast]:
+    """The contrasts that the run's experiment declares, and those that its claims make overall."""
+    kept = declarations(run)
+    made = kept[-1].claims["claims"] if kept and run.meta.analysis.get("claims") else []
+    claims = [(one["a"], one["b"], one["metric"]) for one in made if one["b"] is not None and one["scope"] == "overall"]
+    return read_contrasts([(a, b) for a, b in contrasts_of(run)], claims)
+
+
+def scores_of_run(
+    run: Run,
+    grid: pd.DataFrame,
+    *,
+    policy: Policy | None = None,
+    totals: pd.DataFrame | None = None,
+    weights: Weights | None = None,
+) -> Scores:
     """The scores of a run's verdict grid, under the run's policy and held to its planned checks unless others are given."""
     import pandas as pd
 
@@ -75,7 +110,17 @@ def scores_of_run(run: Run, grid: pd.DataFrame, *, policy: Policy | None = None,
     columns = ("harness", "workflow", "agent_model", "backend", "simulated")
     systems = pd.DataFrame([{"system": one.name} | {name: getattr(one, name) for name in columns} for one in described])
     policy, level = policy or policy_of_run(run), level_of_run(run)
-    return score_grid(grid, totals=totals, systems=systems, policy=policy, level=level, release=run.meta.release.name)
+    return score_grid(
+        grid,
+        totals=totals,
+        systems=systems,
+        policy=policy,
+        level=level,
+        release=run.meta.release.name,
+        weights=weights or weights_of_run(run, policy.weights),
+        contrasts=contrasts_of_run(run),
+        seed=int(run.meta.analysis.get("seed") or 1),
+    )
 
 
 def candidates_of_run(run: Run) -> list[Mapping[str, Any]]:

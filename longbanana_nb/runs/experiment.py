@@ -12,6 +12,7 @@ from longbanana_nb.errors import CallError, Fault
 from longbanana_nb.names import nearest
 from longbanana_nb.paths import presets_folder, project_root, writable_root
 from longbanana_nb.runs.judge_spec import JudgeSpec
+from longbanana_nb.runs.kept_weights import WITHOUT_FILE
 from longbanana_nb.runs.places import Places
 from longbanana_nb.runs.shapes import StrictShape, try_shape
 from longbanana_nb.runs.strict_yaml import read_yaml
@@ -145,7 +146,7 @@ def load_experiment(path: str | Path) -> Experiment:
         floors=raw.floors,
         reuse=tuple(places.resolve(f"reuse[{i}]", text) for i, text in enumerate(raw.reuse)),
         limits=raw.limits,
-        analysis=_with_claims(raw.analysis, places),
+        analysis=_with_files(raw.analysis, places),
         checks=None if raw.checks == "all" else raw.checks,
     )
     faults += _name_faults(file, experiment) if not faults else []
@@ -154,10 +155,19 @@ def load_experiment(path: str | Path) -> Experiment:
     return experiment
 
 
-def _with_claims(analysis: Analysis, places: Places) -> Analysis:
-    if analysis.claims is None:
-        return analysis
-    return analysis.model_copy(update={"claims": str(places.resolve("analysis.claims", analysis.claims))})
+def _with_files(analysis: Analysis, places: Places) -> Analysis:
+    """The analysis with the paths of claims and frozen weights resolved."""
+    found: dict[str, str] = {}
+    if analysis.claims is not None:
+        found["claims"] = str(places.resolve("analysis.claims", analysis.claims))
+    if analysis.weights != WITHOUT_FILE:
+        path = places.resolve("analysis.weights", analysis.weights)
+        if not path.is_file():
+            expected = f"{WITHOUT_FILE}, or a file of frozen weights (lb.weights.v1)"
+            fix = "Correct the path; it is relative to this file."
+            places.faults.append(Fault(f"{places.file} analysis.weights", "missing_file", f"no file {path}", expected, fix))
+        found["weights"] = str(path)
+    return analysis.model_copy(update=found)
 
 
 def _experiment_file(path: Path) -> Path:
@@ -212,7 +222,7 @@ def _name_faults(file: Path, experiment: Experiment) -> list[Fault]:
         ]
     for i, pair in enumerate(experiment.analysis.compare):
         for name in pair:
-            if name not in systems:
+            if name not in systems and "=" not in name:
                 near = nearest(name, systems)
                 fix = f"Did you mean {near!r}?" if near else f"Choose from {', '.join(systems)}."
                 faults.append(Fault(f"{file} analysis.compare[{i}]", "unknown_system", repr(name), "a system above", fix))

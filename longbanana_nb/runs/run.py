@@ -20,6 +20,7 @@ from longbanana_nb.runs.experiment import CheckSample
 from longbanana_nb.runs.identity import differing_fields, resolved_judge, resolved_system
 from longbanana_nb.runs.judge_spec import JudgeSpec
 from longbanana_nb.runs.judgments import JudgmentJournal
+from longbanana_nb.runs.kept_weights import with_kept_weights
 from longbanana_nb.runs.lock import RunLock
 from longbanana_nb.runs.meta import Entry, ReleaseFacts, RunMeta, read_meta, release_faults, write_meta
 from longbanana_nb.runs.plan import PlannedCase, PlannedCheck, plan_case, plan_checks, read_rows, write_rows
@@ -232,15 +233,15 @@ def create_run(path: str | Path, release: Release, *, analysis: Mapping[str, Any
     """
     folder = Path(path).absolute()
     if not (folder / RUN_JSON).exists():
-        _start(folder, release, analysis)
+        _start(folder, release)
     run = Run(folder)
     run.require_release(release)
     if analysis is not None:
-        run.set_analysis(analysis)
+        run.set_analysis(with_kept_weights(run, analysis))
     return run
 
 
-def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -> None:
+def _start(folder: Path, release: Release) -> None:
     lock = RunLock(folder)
     lock.acquire()
     try:
@@ -261,7 +262,7 @@ def _start(folder: Path, release: Release, analysis: Mapping[str, Any] | None) -
                 release.license,
             )
             package = f"longbanana-nb {version('longbanana-nb')}"
-            meta = RunMeta(release=facts, analysis=dict(analysis or {}), package=package, created_at=utc_now())
+            meta = RunMeta(release=facts, package=package, created_at=utc_now())
             write_meta(folder / RUN_JSON, meta)
     finally:
         lock.release()

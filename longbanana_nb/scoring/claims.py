@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,13 +16,13 @@ from longbanana_nb.errors import CallError
 from longbanana_nb.scoring.cases import CaseTable, case_table
 from longbanana_nb.scoring.grids import checked_grid, with_missing
 from longbanana_nb.scoring.intervals import NO_INTERVAL, Interval, newcombe_paired, stratified_t, wilson
-from longbanana_nb.scoring.pass_rate import Passes, case_passes
+from longbanana_nb.scoring.pass_rate import Passes, Sums
 from longbanana_nb.scoring.policy import Policy
 from longbanana_nb.scoring.tally import cells, check_list, tally
-from longbanana_nb.scoring.weights import load_weights
+from longbanana_nb.scoring.weights import UNIFORM, Weights, named_weights
 from longbanana_nb.taxonomy import CATEGORIES, DIMENSIONS, SUITES
 
-FACTORS = ("judge", "missing", "uncertain", "threshold", "leave_out")
+FACTORS = ("judge", "missing", "uncertain", "weights", "threshold", "leave_out")
 THRESHOLDS = (60.0, 65.0, 70.0, 75.0, 80.0)
 CELL_COLUMNS = [*("claim", *FACTORS), "is_declared", "estimate", "low", "high", "state", "cases"]
 VERDICT_COLUMNS = [
@@ -78,9 +78,15 @@ class ClaimVerdicts:
 
 
 def judge_claims(
-    grid: pd.DataFrame, claims: Sequence[Claim], *, judge: str, policy: Policy | None = None, level: float = 0.95
+    grid: pd.DataFrame,
+    claims: Sequence[Claim],
+    *,
+    judge: str,
+    policy: Policy | None = None,
+    level: float = 0.95,
+    weights: Sequence[Weights] = (),
 ) -> ClaimVerdicts:
-    """Hold each claim against every combination of choices: judge, missing policy, Uncertain, threshold, category left out.
+    """Hold each claim against every combination of choices: judge, missing, Uncertain, weights, threshold, category left out.
 
     A claim is *supported* where its interval lies above its line as declared and under every other choice; it *depends on* those
     choices that, made alone, let it hold or fail where the declared ones do the other (or "several choices together"); it is
@@ -91,22 +97,26 @@ def judge_claims(
 
     Args:
         grid: see `checked_grid`. judge: whose verdicts were declared. policy: the declared policy.
+        weights: of pass rates, besides equal ones; those that the policy names are among them.
     """
     asked = policy or Policy()
     checked = checked_grid(grid)
     _require(claims, checked, judge)
     sure = 1 - (1 - level) / max(len(claims), 1)
+    choices = {one.name: one for one in (named_weights(UNIFORM), *weights)}
+    if asked.weights not in choices:
+        raise CallError(f"claims: the policy names weights {asked.weights!r}, which are not given.")
     rows: list[dict[str, Any]] = []
     for name, missing, uncertain in itertools.product(
         dict.fromkeys([judge, *checked["judge"]]),
         dict.fromkeys([asked.missing, "delivered", "zero"]),
         ("card", "strict", "lenient"),
     ):
-        view = _View.of(checked, name, replace(asked, missing=missing), uncertain)
+        view = _View.of(checked, name, replace(asked, missing=missing), uncertain, choices)
         for claim in claims:
             declared = name == judge and missing == asked.missing and uncertain == "card"
             chosen = {"claim": claim.name, "judge": name, "missing": missing, "uncertain": uncertain}
-            rows += [chosen | cell for cell in _cells(view, claim, asked.threshold, sure, declared=declared)]
+            rows += [chosen | cell for cell in _cells(view, claim, asked, sure, declared=declared)]
     found = pd.DataFrame(rows, columns=CELL_COLUMNS)
     verdicts = [_verdict(claim, found[found["claim"] == claim.name], sure) for claim in claims]
     return ClaimVerdicts(pd.DataFrame(verdicts, columns=VERDICT_COLUMNS), found)
@@ -120,16 +130,18 @@ class _View:
     table: CaseTable
     policy: Policy
     systems: list[str]
+    sums: Mapping[str, Sums]
 
     @classmethod
-    def of(cls, checked: pd.DataFrame, judge: str, policy: Policy, uncertain: str) -> _View:
+    def of(cls, checked: pd.DataFrame, judge: str, policy: Policy, uncertain: str, weights: Mapping[str, Weights]) -> _View:
         checks = check_list(checked)
         mine = with_missing(checked[checked["judge"] == judge].reset_index(drop=True), policy)
         read = {"card": 1.0, "strict": 0.0, "lenient": 2.0}[uncertain]
         mine = mine.assign(label=mine["label"].where(mine["label"] != 1, read))
         units = [(judge, system) for system in dict.fromkeys(mine["system"])]
         counts = tally(mine, cells(mine, checks, units), checks, units)
-        return cls(counts, case_table(counts, policy), policy, [system for _, system in units])
+        sums = {name: Sums.of(counts, one) for name, one in weights.items()}
+        return cls(counts, case_table(counts, policy), policy, [system for _, system in units], sums)
 
     def scored(self, scope: str) -> CaseTable:
         """The case table of a scope's checks."""
@@ -137,30 +149,31 @@ class _View:
             return self.table
         return case_table(self.counts, self.policy, (self.counts.checks["dimension"] == scope).to_numpy(dtype=bool))
 
-    def passes(self, threshold: float) -> Passes:
-        """Which cases pass at a threshold."""
-        policy = replace(self.policy, threshold=threshold)
-        return case_passes(self.counts, self.table, policy, load_weights(policy.weights))
+    def passes(self, threshold: float, weights: str) -> Passes:
+        """Which cases pass at a threshold under these weights."""
+        return self.sums[weights].passes(self.table, replace(self.policy, threshold=threshold).exact_threshold)
 
 
-def _cells(view: _View, claim: Claim, threshold: float, level: float, *, declared: bool) -> list[dict[str, Any]]:
-    """One row a threshold (pass rates only) and category left out."""
+def _cells(view: _View, claim: Claim, asked: Policy, level: float, *, declared: bool) -> list[dict[str, Any]]:
+    """One row a threshold and weights (both for pass rates only) and category left out."""
     table = view.scored(claim.scope)
     category = table.cases["category"].to_numpy(dtype=object)
     inside = _inside(claim.scope, category)
     left = ["none", *(code for code in CATEGORIES if (category[inside] == code).any())]
     left = left if len(left) > 2 else ["none"]
-    thresholds = sorted({*THRESHOLDS, threshold}) if claim.metric == "pass_rate" else [math.nan]
+    is_rate = claim.metric == "pass_rate"
+    thresholds = sorted({*THRESHOLDS, asked.threshold}) if is_rate else [math.nan]
+    weights = list(view.sums) if is_rate else [asked.weights]
     rows = []
-    passing = {at: view.passes(at) for at in thresholds if claim.metric == "pass_rate"}
-    for at, out in itertools.product(thresholds, left):
+    passing = {(at, name): view.passes(at, name) for at in thresholds for name in weights if is_rate}
+    for at, name, out in itertools.product(thresholds, weights, left):
         chosen = inside & (category != out)
-        estimate, interval, cases = _estimate(view, table, claim, passing.get(at), chosen, level)
+        estimate, interval, cases = _estimate(view, table, claim, passing.get((at, name)), chosen, level)
         state = _state(estimate, interval, claim.line)
-        is_declared = declared and out == "none" and (claim.metric == "score" or at == threshold)
+        is_declared = declared and out == "none" and (not is_rate or (at == asked.threshold and name == asked.weights))
         rows.append({
-            "threshold": at, "leave_out": out, "is_declared": is_declared, "estimate": estimate, "low": interval.low,
-            "high": interval.high, "state": state, "cases": cases,
+            "weights": name, "threshold": at, "leave_out": out, "is_declared": is_declared, "estimate": estimate,
+            "low": interval.low, "high": interval.high, "state": state, "cases": cases,
         })  # fmt: skip
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,9 @@ from longbanana_nb.names import nearest
 from longbanana_nb.scoring.aggregate import COLUMNS as SCORE_COLUMNS
 from longbanana_nb.scoring.aggregate import scope_scores
 from longbanana_nb.scoring.cases import CaseTable, case_table
+from longbanana_nb.scoring.contrasts import Contrast
 from longbanana_nb.scoring.differences import COLUMNS as DIFFERENCE_COLUMNS
-from longbanana_nb.scoring.differences import differences
+from longbanana_nb.scoring.differences import Paired, differences
 from longbanana_nb.scoring.grids import (
     as_text,
     checked_grid,
@@ -27,11 +29,11 @@ from longbanana_nb.scoring.grids import (
 )
 from longbanana_nb.scoring.groups import FACTORS, group_scores
 from longbanana_nb.scoring.pass_rate import COLUMNS as PASS_COLUMNS
-from longbanana_nb.scoring.pass_rate import case_passes, pass_rates
+from longbanana_nb.scoring.pass_rate import case_passes, pass_curve, pass_rates
 from longbanana_nb.scoring.policy import Policy, require_level
 from longbanana_nb.scoring.sensitivity import label_shares, sensitivity
 from longbanana_nb.scoring.tally import cells, check_list, tally
-from longbanana_nb.scoring.weights import load_weights
+from longbanana_nb.scoring.weights import Weights, named_weights
 
 SYSTEM_COLUMNS = ["system", *FACTORS, "simulated"]
 
@@ -46,6 +48,7 @@ class Scores:
         scores, pass_rates, differences: the frames of `lb.scores.v1`, with a few columns more.
         sensitivity: overall scores under other readings. label_shares: counts of labels by polarity.
         groups: scores by harness, workflow, agent model, backend.
+        curve: pass rates over thresholds. weights: what the pass rates weigh checks by.
     """
 
     release: str | None
@@ -58,6 +61,8 @@ class Scores:
     sensitivity: pd.DataFrame
     label_shares: pd.DataFrame
     groups: pd.DataFrame
+    curve: pd.DataFrame
+    weights: Weights
 
     @property
     def is_complete(self) -> bool:
@@ -95,6 +100,9 @@ def score_grid(
     policy: Policy | None = None,
     level: float = 0.95,
     release: str | None = None,
+    weights: Weights | None = None,
+    contrasts: Sequence[Contrast] = (),
+    seed: int = 1,
 ) -> Scores:
     """Score a verdict grid.
 
@@ -104,12 +112,15 @@ def score_grid(
             the list is the union of (case, check) in the grid.
         systems: one row a system, `system` and optionally the other columns of `Scores.systems`; gives the order.
         policy, level, release: written into the result.
+        weights: those that the policy names; None where no file is needed. contrasts: declared before; `seed` is of their tests.
 
     Raises:
         CallError: columns, policy, level. DataError: duplicates, contradictions, unknown words, checks outside the totals.
     """
     policy, level = policy or Policy(), require_level(level)
-    weights = load_weights(policy.weights)
+    weights = named_weights(policy.weights) if weights is None else weights
+    if weights.name != policy.weights:
+        raise CallError(f"weights: the policy names {policy.weights!r}, and {weights.name!r} are given.")
     checked = checked_grid(grid)
     known = system_facts(checked, systems)
     checks, units = _expected(checked, totals, list(known["system"]))
@@ -124,10 +135,12 @@ def score_grid(
         systems=known,
         scores=scope_scores(counts, table, policy, level),
         pass_rates=pass_rates(counts, table, policy, weights, level),
-        differences=differences(table, case_passes(counts, table, policy, weights), level),
+        differences=differences(Paired(table, case_passes(counts, table, policy, weights), known, level, seed), contrasts),
         sensitivity=sensitivity(checked, cell, counts, policy),
         label_shares=label_shares(judged, units),
         groups=group_scores(table, known, level),
+        curve=pass_curve(counts, table, weights),
+        weights=weights,
     )
 
 
