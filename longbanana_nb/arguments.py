@@ -145,6 +145,9 @@ def _of_scores(verb: Verb) -> None:
         help="carry it all out with simulated raters (expert, careful, hasty, lenient) from the demo's truth",
     )
 
+    one.add_argument("--freeze", type=Path, metavar="FILE", help="write difficulty weights of the checks from the settled labels")
+    one.add_argument("--pool", type=_words, default=(), metavar="SYSTEMS", help="whose labels make the weights (default: all)")
+
     one = verb("agree", "compare judgments with human labels (not there yet)")
     one.add_argument("--human", type=Path, metavar="FILE")
     one.add_argument("--judge", type=Path, metavar="FILE")
@@ -167,6 +170,10 @@ def _of_runs(verb: Verb) -> None:
     one.add_argument("name", metavar="NAME", help="for instance 04_aggregate, or a path")
     one.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=("KEY", "VALUE"))
     one.add_argument("-f", dest="file", type=Path, metavar="FILE", help="YAML file with parameters")
+
+    one = verb("agents", "install the agent command lines, or say which are installed")
+    one.add_argument("action", choices=["install", "list"], metavar="install|list")
+    one.add_argument("name", nargs="?", metavar="NAME|all", help="openclaw, opencode, hermes, claude-code, codex, or all")
 
     verb("doctor", "what is installed, which keys are set (never their value), what can run")
 

@@ -164,7 +164,10 @@ def label(arguments: argparse.Namespace) -> int:
     """Draw, take back, adjudicate or simulate labels of a run, and say where its labelling stands."""
     from longbanana_nb import examining
 
-    chosen = {name: getattr(arguments, name) for name in ("units", "double", "judge", "seed", "rater", "simulate", "adjudicate")}
+    chosen = {
+        name: getattr(arguments, name)
+        for name in ("units", "double", "judge", "seed", "rater", "simulate", "adjudicate", "freeze", "pool")
+    }
     _say(examining.label(arguments.run, raters=arguments.raters, take=arguments.take, round=arguments.round, **chosen))
     return 0
 
@@ -224,6 +227,22 @@ def notebook(arguments: argparse.Namespace) -> int:
     from longbanana_nb import demonstration
 
     print(demonstration.run_named_notebook(arguments.name, dict(arguments.parameters), arguments.file))
+    return 0
+
+
+def agents(arguments: argparse.Namespace) -> int:
+    """Install agent command lines, or list them; exit 1 where one that is installed does not start."""
+    from longbanana_nb.generation.agents import listing
+
+    if arguments.action == "list":
+        told = listing.listed()
+        _say(listing.as_text(told))
+        return 1 if any(one.is_broken for one in told) else 0
+    if not arguments.name:
+        raise CallError("agents install: which one? Name openclaw, opencode, hermes, claude-code, codex, or all.")
+    from longbanana_nb.generation.agents.installing import install
+
+    install(arguments.name, _say)
     return 0
 
 

@@ -36,8 +36,10 @@ class Finding:
 
 
 def diagnose() -> list[Finding]:
-    """Everything `doctor` reports, in order: Python, packages, kernel, data, keys, models that end, programs, what can run."""
-    return [*_python(), *_packages(), *_data(), *_keys(), *_models(), *_programs(), *_abilities()]
+    """Everything `doctor` reports, in order: Python, packages, kernel, data, keys, models that end, programs,
+    agent command lines, what can run.
+    """
+    return [*_python(), *_packages(), *_data(), *_keys(), *_models(), *_programs(), *_agents(), *_abilities()]
 
 
 def is_healthy(findings: list[Finding]) -> bool:
@@ -113,6 +115,15 @@ def _programs() -> list[Finding]:
     return found
 
 
+def _agents() -> list[Finding]:
+    from longbanana_nb.generation.agents.listing import listed
+
+    return [
+        Finding("agent", f"{one.name} {one.version}", "ok" if one.is_installed and not one.is_broken else "note", one.detail)
+        for one in listed()
+    ]
+
+
 def _first_line(path: str) -> str:
     try:
         done = subprocess.run(
@@ -139,5 +150,5 @@ def _abilities() -> list[Finding]:
             "note",
             "judges of Anthropic, Google, OpenAI and any OpenAI-compatible address, where their key is set",
         ),
-        Finding("can run", "command-line agents", "note", "not there yet"),
+        Finding("can run", "command-line agents", "note", "installed by `agents install`; driving them is not there yet"),
     ]

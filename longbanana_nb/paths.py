@@ -50,3 +50,10 @@ def annotations_folder() -> Path:
 def reports_folder() -> Path:
     """Where runs go unless a path is given."""
     return writable_root() / "reports"
+
+
+def agents_folder() -> Path:
+    """Where agent command lines are installed: `LONGBANANA_AGENTS`, else `agents` among what is written."""
+    if named := os.environ.get("LONGBANANA_AGENTS"):
+        return Path(named).expanduser().absolute()
+    return writable_root() / "agents"
