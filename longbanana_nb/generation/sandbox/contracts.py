@@ -24,6 +24,7 @@ class Cell:
 
     `env` is the whole environment. `read_only` maps paths as the program sees them to files or folders of the host: prompt,
     references, tools, the program's own folder, Python or Node. Paths under `/work` and `/home/agent` lie inside those folders.
+    `hidden` are folders and files of the host that must not be seen; a sandbox that would show one of them refuses.
     `port` is what `Places.port` said.
     """
 
@@ -32,6 +33,7 @@ class Cell:
     workspace: Path  # a folder of the host, seen as /work, writable
     home: Path  # a fresh folder of the host, seen as /home/agent, writable
     read_only: Mapping[str, Path] = field(default_factory=dict)
+    hidden: tuple[Path, ...] = ()
     gate: Path | None = None  # a folder of the host with `model.sock`: the only way out
     stdin: bytes = b""
     timeout_s: float = 1800.0

@@ -1,0 +1,83 @@
+"""The folders of one case: workspace, home and what is shown of it; gone afterwards, also after a kill, at the next start."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from longbanana_nb.errors import CallError
+
+LOCK = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Fresh folders of one case; `workspace` and `home` are the program's, `shown` holds what it may only read."""
+
+    workspace: Path
+    home: Path
+    shown: Path
+    gate: Path  # for the gateway's socket of this case
+
+
+@contextlib.contextmanager
+def case_room() -> Iterator[Room]:
+    """Folders for one case below the system's temporary folder, removed at the end.
+
+    Whoever holds the lock in a room is using it; rooms that a killed workbench left behind are removed by the next one.
+    """
+    root = _root()
+    folder = Path(tempfile.mkdtemp(prefix="case-", dir=root))
+    with (folder / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        room = Room(folder / "work", folder / "home", folder / "shown", folder / "gate")
+        for part in (room.workspace, room.home, room.shown, room.gate):
+            part.mkdir(mode=0o700)
+        try:
+            yield room
+        finally:
+            remove(folder)
+
+
+@cache
+def _root() -> Path:
+    """A folder that is this user's alone; what dead processes left in it is removed."""
+    root = Path(tempfile.gettempdir()).resolve() / f"longbanana-cases-{os.getuid()}"
+    root.mkdir(mode=0o700, exist_ok=True)
+    facts = root.lstat()
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
+        raise CallError(f"{root} is not a folder of yours alone. Remove it, or set TMPDIR to a folder of your own.")
+    for folder in root.glob("case-*"):
+        _remove_if_left(folder)
+    return root
+
+
+def _remove_if_left(folder: Path) -> None:
+    try:
+        with (folder / LOCK).open("r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(folder)
+    except OSError:  # in use, being made, or gone meanwhile
+        return
+
+
+def remove(folder: Path) -> None:
+    """Remove a tree that a stranger made: folders it closed are opened first, links are removed and not followed."""
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        for place, folders, _ in os.walk(folder):
+            for name in folders:
+                inner = Path(place, name)
+                if not inner.is_symlink():
+                    inner.chmod(0o700)
+        with contextlib.suppress(RecursionError):
+            shutil.rmtree(folder, ignore_errors=True)
