@@ -100,6 +100,7 @@ SETTING = Setting(
     home="/home/agent",
     path="/usr/bin:/bin",
     instruction='Read prompt.txt, "quoted"\nand draw.',
+    dialect="openai-chat",
     model="some/model-1",
     base_url="http://127.0.0.1:8901",
     permit="permit-1",

@@ -27,6 +27,7 @@ class Setting:
     home: str
     path: str  # folders with programs, for PATH
     instruction: str
+    dialect: Dialect
     model: str
     base_url: str
     permit: str
@@ -80,8 +81,8 @@ class Recipe(Protocol):
         ...
 
     @property
-    def dialect(self) -> Dialect:
-        """How the program speaks to a model."""
+    def dialects(self) -> tuple[Dialect, ...]:
+        """How the program can be made to speak to a model; the first is its usual one."""
         ...
 
     @property

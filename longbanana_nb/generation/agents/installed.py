@@ -6,13 +6,13 @@ import json
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation.agents.pins import PINS, PLATFORM, Pin, pin_of
+from longbanana_nb.generation.sandbox.mounts import bare_python
 from longbanana_nb.paths import agents_folder
 
 NOTE = "installed.json"  # written last: a folder without it is no installation
@@ -21,16 +21,15 @@ _START_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """An installation that carries the pinned version's lock: its folder, the program's arguments, and the Python it leans on.
-
-    `base` is a folder outside the installation that the program needs for reading (the interpreter behind a virtual
-    environment), or None.
-    """
+    """An installation by the pinned version's lock: its folder, and the arguments that start its program."""
 
     pin: Pin
     folder: Path
     argv: tuple[str, ...]
-    base: Path | None
+
+    def argv_in(self, folder: str) -> tuple[str, ...]:
+        """The arguments that start it where its folder is seen under another path."""
+        return tuple(f"{folder}/{part}" if (self.folder / part).exists() else part for part in self.pin.program)
 
     @property
     def identity(self) -> str:
@@ -119,6 +118,8 @@ def _problem_of(pin: Pin, folder: Path) -> str:
     if not isinstance(note, dict) or note.get("lock_sha256") != pin.lock_sha256:
         return f"what lies in {folder} was installed by another lock than this package's"
     program = folder / pin.program[0]
+    if pin.source == "pip" and program.resolve() != bare_python():
+        return f"it stands on {program.resolve()}, and the workbench now runs on {bare_python()}"
     if not os.access(program, os.X_OK):
         return f"its program {program} is not there or cannot be started"
     return ""
@@ -126,5 +127,4 @@ def _problem_of(pin: Pin, folder: Path) -> str:
 
 def _installed(pin: Pin, folder: Path) -> Installed:
     """Arguments with paths of this installation; what is no path in it (an option, a module) stays."""
-    argv = tuple(str(folder / part) if (folder / part).exists() else part for part in pin.program)
-    return Installed(pin, folder, argv, Path(sys.base_prefix) if pin.source == "pip" else None)
+    return Installed(pin, folder, tuple(str(folder / part) if (folder / part).exists() else part for part in pin.program))

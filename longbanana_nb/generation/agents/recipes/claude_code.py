@@ -19,7 +19,7 @@ class ClaudeCode:
 
     name: str = "claude-code"
     version: str = "1"
-    dialect: Dialect = "anthropic-messages"
+    dialects: tuple[Dialect, ...] = ("anthropic-messages",)
     limits_turns: bool = True
 
     def render(self, setting: Setting) -> Rendered:

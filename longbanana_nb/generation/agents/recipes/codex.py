@@ -23,7 +23,7 @@ class Codex:
 
     name: str = "codex"
     version: str = "1"
-    dialect: Dialect = "openai-responses"
+    dialects: tuple[Dialect, ...] = ("openai-responses",)
     limits_turns: bool = False
 
     def render(self, setting: Setting) -> Rendered:

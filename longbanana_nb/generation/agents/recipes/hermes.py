@@ -1,4 +1,4 @@
-"""Hermes-Agent (chat completions): one configuration file; standard output is its last words, a file says how it went.
+"""Hermes-Agent (any of the three dialects): one configuration file; standard output is its last words, a file says how it went.
 
 Its exit code is 0 after any failure of the server, with the error as the answer: the usage file is what tells. Without the two
 switches for lazy installation it would run pip while it works.
@@ -14,6 +14,12 @@ from longbanana_nb.generation.agents.contracts import TOOL_SERVER, Claim, Dialec
 from longbanana_nb.generation.agents.saying import end_of_words, json_object, usage
 
 _USAGE = "usage.json"
+_PROVIDER = "gateway"
+_MODES: dict[Dialect, str] = {
+    "openai-chat": "chat_completions",
+    "openai-responses": "codex_responses",
+    "anthropic-messages": "anthropic_messages",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,7 @@ class Hermes:
 
     name: str = "hermes"
     version: str = "1"
-    dialect: Dialect = "openai-chat"
+    dialects: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic-messages")
     limits_turns: bool = True
 
     def render(self, setting: Setting) -> Rendered:
@@ -51,15 +57,20 @@ class Hermes:
 
 def _configuration(setting: Setting) -> dict[str, Any]:
     command, *arguments = setting.image_tool
+    provider = {
+        "base_url": setting.base_url if setting.dialect == "anthropic-messages" else f"{setting.base_url}/v1",
+        "api_key": setting.permit,
+        "api_mode": _MODES[setting.dialect],
+        "models": {setting.model: {"context_length": setting.context_tokens, "supports_vision": True}},
+    }
     return {
         "model": {
             "default": setting.model,
-            "provider": "custom",
-            "base_url": f"{setting.base_url}/v1",
-            "api_key": setting.permit,
+            "provider": _PROVIDER,
             "context_length": setting.context_tokens,
             "supports_vision": True,
         },
+        "providers": {_PROVIDER: provider},
         "terminal": {"backend": "local", "cwd": setting.workspace},
         "security": {"allow_lazy_installs": False, "tirith_enabled": False},
         "memory": {"memory_enabled": False, "user_profile_enabled": False},

@@ -1,4 +1,4 @@
-"""OpenClaw (chat completions) by `agent exec`, without its own gateway: one configuration file; one JSON object at the end.
+"""OpenClaw (any of the three dialects) by `agent exec`, without its own gateway: one configuration file, one object at its end.
 
 Its usual surface hides tools behind a search, so plain tools are allowed by name. A server's 429 is tried for minutes and its
 own `--timeout` comes late, so the sandbox's limit is what holds.
@@ -15,6 +15,11 @@ from longbanana_nb.generation.agents.saying import end_of_words, inner, json_obj
 
 _PROVIDER = "gateway"
 _TOOLS = ("exec", "process", "read", "write", "edit", "ls", "view_image", "bundle-mcp")
+_APIS: dict[Dialect, str] = {
+    "openai-chat": "openai-completions",
+    "anthropic-messages": "anthropic-messages",
+    "openai-responses": "openai-responses",
+}
 _FREE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
 
 
@@ -24,7 +29,7 @@ class OpenClaw:
 
     name: str = "openclaw"
     version: str = "1"
-    dialect: Dialect = "openai-chat"
+    dialects: tuple[Dialect, ...] = ("openai-chat", "anthropic-messages", "openai-responses")
     limits_turns: bool = False
 
     def render(self, setting: Setting) -> Rendered:
@@ -68,9 +73,9 @@ def _configuration(setting: Setting) -> dict[str, Any]:
         "maxTokens": setting.max_tokens,
     }
     provider = {
-        "baseUrl": f"{setting.base_url}/v1",
+        "baseUrl": setting.base_url if setting.dialect == "anthropic-messages" else f"{setting.base_url}/v1",
         "apiKey": setting.permit,
-        "api": "openai-completions",
+        "api": _APIS[setting.dialect],
         "timeoutSeconds": max(1, round(setting.request_timeout_s)),
         "models": [model],
     }

@@ -1,4 +1,4 @@
-"""OpenCode (chat completions): one configuration file, the instruction on standard input; events as lines of JSON.
+"""OpenCode (any of the three dialects): one configuration file, the instruction on standard input; events as lines of JSON.
 
 An instruction given as an argument would reach the model in quotes. A server's 500 and 429 are tried six times and no setting
 changes that; it takes 30 to 80 s.
@@ -14,6 +14,11 @@ from longbanana_nb.generation.agents.contracts import TOOL_SERVER, Claim, Dialec
 from longbanana_nb.generation.agents.saying import count, end_of_status, end_of_words, inner, json_lines, usage, words
 
 _PROVIDER = "gateway"
+_PACKAGES: dict[Dialect, str] = {
+    "openai-chat": "@ai-sdk/openai-compatible",
+    "anthropic-messages": "@ai-sdk/anthropic",
+    "openai-responses": "@ai-sdk/openai",
+}  # they come with the program
 _DISABLED = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "PROJECT_CONFIG", "CLAUDE_CODE", "SHARE")
 
 
@@ -23,7 +28,7 @@ class OpenCode:
 
     name: str = "opencode"
     version: str = "1"
-    dialect: Dialect = "openai-chat"
+    dialects: tuple[Dialect, ...] = ("openai-chat", "anthropic-messages", "openai-responses")
     limits_turns: bool = False
 
     def render(self, setting: Setting) -> Rendered:
@@ -83,7 +88,7 @@ def _configuration(setting: Setting) -> dict[str, Any]:
         "formatter": False,
         "provider": {
             _PROVIDER: {
-                "npm": "@ai-sdk/openai-compatible",
+                "npm": _PACKAGES[setting.dialect],
                 "name": _PROVIDER,
                 "options": {"baseURL": f"{setting.base_url}/v1", "apiKey": setting.permit, "timeout": milliseconds},
                 "models": {setting.model: model},
