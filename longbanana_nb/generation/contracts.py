@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from longbanana_nb.files import sha256_bytes
+from longbanana_nb.runs.records import WorkflowFacts
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from longbanana_nb.generation.paying import Purse
 
 Role = Literal["background", "reference", "carried"]
@@ -227,11 +230,16 @@ AgentFactory = Callable[[ModelChoice], AgentModel]
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models one job has at hand, and the purse that pays their calls; floors have none, free models need no purse."""
+    """The models one job has at hand, and the purse that pays their calls; floors have none, free models need no purse.
+
+    `stop` is true once the job should end soon; `hidden` are folders that no program under test may see.
+    """
 
     backend: Backend | None = None
     agent: AgentModel | None = None
     purse: Purse | None = None
+    stop: Callable[[], bool] = field(default=lambda: False)
+    hidden: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,5 +273,6 @@ class Draft:
     usage: list[Usage] = field(default_factory=list)
     answered: dict[str, str] = field(default_factory=dict)  # "backend" and "agent": how the model named itself
     trace: list[dict[str, Any]] = field(default_factory=list)
-    workflow: dict[str, Any] = field(default_factory=dict)
+    workflow: WorkflowFacts = field(default_factory=WorkflowFacts)  # see workflows.compliance.counted
+    notes: dict[str, bytes] = field(default_factory=dict)  # files that workflow names: workflows.compliance.kept
     scene: Scene | None = None  # of the final image

@@ -14,7 +14,7 @@ from longbanana_nb.generation.jobs import Job, Made
 from longbanana_nb.generation.prepare import Prepared
 from longbanana_nb.runs import Record, Run
 from longbanana_nb.runs.disk import saving
-from longbanana_nb.runs.records import CallCounts, ImageFacts, ModelUsed, ReferencesUsed, Tokens, WorkflowFacts
+from longbanana_nb.runs.records import CallCounts, ImageFacts, ModelUsed, ReferencesUsed, Tokens
 from longbanana_nb.runs.records import Reason as RecordReason
 from longbanana_nb.runs.records import Step as RecordStep
 
@@ -45,7 +45,7 @@ def keep(run: Run, system: Prepared, job: Job, made: Made) -> Record:
         image=image,
         steps=files.steps,
         references=ReferencesUsed(list(draft.opened), list(draft.sent), never_sent(job.case, draft.sent), []),
-        workflow=WorkflowFacts(**draft.workflow),
+        workflow=draft.workflow,
         calls=CallCounts(draft.agent_calls, draft.image_calls),
         tokens=_tokens(draft.usage),
         cost_usd=sum(usage.cost_usd for usage in draft.usage),
@@ -61,7 +61,9 @@ def keep(run: Run, system: Prepared, job: Job, made: Made) -> Record:
     )
     for scene in _scenes(draft):
         keep_scene(run, scene)
-    run.candidate(record.system, record.case_id, record.sample).save(record, draft.image, files.contents, draft.trace)
+    run.candidate(record.system, record.case_id, record.sample).save(
+        record, draft.image, {**files.contents, **draft.notes}, draft.trace
+    )
     return record
 
 
@@ -92,11 +94,12 @@ def without_image(outcome: Outcome, reason: Reason) -> Made:
 
 
 def _step_files(steps: list[Step], image: ImageFacts | None) -> StepFiles:
-    """Steps as files; the step that is the candidate is not written twice."""
+    """Steps as files; the step that is the candidate, mostly the last, is not written twice."""
     rows: list[RecordStep] = []
     contents: dict[str, bytes] = {}
+    chosen = next((step for step in reversed(steps) if image is not None and step.sha256 == image.sha256), None)
     for step in steps:
-        is_candidate = image is not None and step is steps[-1] and step.sha256 == image.sha256
+        is_candidate = step is chosen
         file = image.file if is_candidate and image else f"steps/{step.n:02}{EXTENSIONS[step.format]}"
         if not is_candidate:
             contents[file] = step.image

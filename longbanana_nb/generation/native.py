@@ -80,7 +80,6 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
             return board.end("budget", Reason(error.code, f"turn {number}", str(error)))
         board.draft.agent_calls += 1
         board.count("agent", action.usage)
-        board.draft.workflow = {"rounds": number}
         _trace_action(board, action, time.monotonic() - started)
         if isinstance(action, Stop):
             return board.end(action.outcome, action.reason)

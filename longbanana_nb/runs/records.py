@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -53,13 +53,34 @@ class ReferencesUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resized: list[str] = []
 
 
-class WorkflowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a workflow left: its notes as values or file names, and how many rounds it took."""
+class ArtefactFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One thing a workflow has its agent leave. `file` lies beside the record; None where nothing was left, or too much to keep.
 
-    evidence: Any = None
-    plan: Any = None
-    review: Any = None
+    `followed` is None where there was nothing to follow; `fault` says why the artefact is not valid.
+    """
+
+    file: str | None = None
+    sha256: str | None = None
+    present: bool = False
+    valid: bool = False
+    timely: bool = False
+    followed: bool | None = None
+    fault: str | None = None
+
+
+class WorkflowFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a workflow left, null for what it does not have, and how many reviews were made; `choice` is for best of several."""
+
+    evidence: ArtefactFacts | None = None
+    plan: ArtefactFacts | None = None
+    review: ArtefactFacts | None = None
     rounds: int = 0
+    choice: ArtefactFacts | msgspec.UnsetType | None = msgspec.UNSET
+
+    def parts(self) -> dict[str, ArtefactFacts]:
+        """The artefacts that the workflow has, by name."""
+        found = {"evidence": self.evidence, "plan": self.plan, "review": self.review, "choice": self.choice}
+        return {name: facts for name, facts in found.items() if isinstance(facts, ArtefactFacts)}
 
 
 class CallCounts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -124,8 +145,9 @@ _decoder = msgspec.json.Decoder(Record)
 
 
 def named_files(record: Record) -> dict[str, str]:
-    """The files a record names, image and steps, with their hashes."""
+    """The files a record names, image, steps and what the workflow left, with their hashes."""
     named = {step.file: step.sha256 for step in record.steps}
+    named |= {one.file: one.sha256 for one in record.workflow.parts().values() if one.file is not None and one.sha256 is not None}
     if record.image is not None:
         named[record.image.file] = record.image.sha256
     return named

@@ -64,7 +64,7 @@ class CandidateSlot:
         Args:
             record: names the files; their hashes must be those of the bytes given.
             image: bytes of `record.image.file`, untouched as the backend gave them.
-            steps: bytes by the `file` of each of `record.steps` ("steps/01.png").
+            steps: bytes by the `file` of each of `record.steps` ("steps/01.png"), and of what its workflow left ("plan.json").
             trace: the events of trace.jsonl in order.
 
         Raises:
