@@ -80,14 +80,17 @@ def label(
     round: Literal["1", "2", "adjudicated"] | None = None,
     adjudicate: str | None = None,
     simulate: str | None = None,
+    freeze: PathLike | None = None,
+    pool: Collection[str] = (),
 ) -> str:
-    """Human labels of a run: draw and hand out, take in, adjudicate, or simulate; without any of these, only say where it stands.
+    """Human labels of a run: draw and hand out, take in, adjudicate, simulate, freeze; else only say where it stands.
 
     Args:
         raters: draw `units` for them, `double` of them for two, by the answers of `judge`, and write their sheets.
         take: a filled-in sheet, or a table of labels; `rater` and `round` are for rows that do not say.
         adjudicate: name of a third rater, whose sheet is written.
         simulate: quality of simulated raters (expert, careful, hasty, lenient), where the run has a `truth` judge.
+        freeze: a new file for difficulty weights from the settled labels on the systems of `pool` (all that have labels).
 
     Returns:
         What was done, and where the labelling stands.
@@ -95,8 +98,8 @@ def label(
     from longbanana_nb import labelling
 
     run = run_dir if isinstance(run_dir, Run) else open_run(run_dir)
-    if sum(map(bool, (raters, take, adjudicate, simulate))) > 1:
-        raise CallError("label: found several things to do at once; expected one of raters, take, adjudicate, simulate.")
+    if sum(map(bool, (raters, take, adjudicate, simulate, freeze))) > 1:
+        raise CallError("label: found several things to do at once; expected one of raters, take, adjudicate, simulate, freeze.")
     done: list[str] = []
     if raters:
         _, sheets = labelling.draw(run, list(raters), units=units, judge=judge, double_share=double, seed=seed)
@@ -107,6 +110,10 @@ def label(
         done = [labelling.third_text(*labelling.third_view(run, adjudicate))]
     if simulate:
         labelling.simulate(run, units=units, quality=simulate, judge=judge, seed=seed)
+    if freeze is not None:
+        from longbanana_nb.weighing import freeze_weights
+
+        done = [f"weights frozen to {freeze_weights(run, Path(freeze), pool=pool)}"]
     return "\n".join([*done, labelling.state_text(run)])
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.files import canonical_json, sha256_bytes, write_atomic
@@ -23,8 +23,8 @@ def freeze_weights(run: Run, to: Path, *, pool: Collection[str] = (), judge: str
     """Freeze difficulty weights of every check of the run's plan to a file that does not exist yet.
 
     Args:
-        pool: the systems whose labels count; empty for all that have labels. judge: take this judge's verdicts in place of
-            human labels; the weights are then called `judge-difficulty-v1`.
+        pool: the systems whose labels count; empty for all that have labels and are no floors.
+        judge: take this judge's verdicts in place of human labels; the weights are then called `judge-difficulty-v1`.
 
     Raises:
         CallError: an existing file, an unknown system or judge. DataError: labels on fewer than two systems.
@@ -33,7 +33,8 @@ def freeze_weights(run: Run, to: Path, *, pool: Collection[str] = (), judge: str
         raise CallError(f"{to} exists already. Frozen weights are not replaced; name another file.")
     _require_known("system", pool, run.systems)
     labels, source, said = _of_judge(run, judge) if judge is not None else _of_people(run)
-    chosen = [label for label in labels if not pool or label.system in pool]
+    wanted = set(pool) or {name for name, entry in run.systems.items() if not entry.system().is_floor}
+    chosen = [label for label in labels if label.system in wanted]
     if lost := set(pool) - {label.system for label in chosen}:
         raise CallError(f"{run.path}: no labels on {', '.join(sorted(lost))}, which the pool names. Label or drop them.")
     release = run.meta.release
@@ -46,8 +47,16 @@ def freeze_weights(run: Run, to: Path, *, pool: Collection[str] = (), judge: str
         labels_sha256=said,
     )
     to.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(to, f"{json.dumps(value, ensure_ascii=False, indent=1)}\n".encode())
+    write_atomic(to, _lined(value).encode())
     return to
+
+
+def _lined(value: dict[str, Any]) -> str:
+    """JSON with one key a line, and one check a line in the lists of weights."""
+    text = json.dumps(value, ensure_ascii=False).replace('], ["', '],\n["')
+    for key in ("weights", "left_out"):
+        text = text.replace(f', "{key}": ', f',\n"{key}": ')
+    return f"{text}\n"
 
 
 def _of_people(run: Run) -> tuple[list[PoolLabel], Source, str]:

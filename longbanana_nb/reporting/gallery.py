@@ -24,6 +24,7 @@ CAPTIONS = {
     "heatmap": "Scores by category, 0 to 100. Outlined: the best system of the column as printed; floors do not compete.",
     "overall": f"Overall scores with intervals. {INTERVALS}",
     "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
+    "curve": "Share of cases that reach each threshold; a rank that changes along the line is owed to where it was drawn.",
     "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
     "audit": "Share of answers that changed after one edit, by kind of edit, with intervals; in brackets: pairs with answers.",
     "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
@@ -125,6 +126,7 @@ def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts, audit: Audit | 
         "heatmap": of_scores(draw.category_heatmap, draw.category_heatmap_alt),
         "overall": of_scores(draw.overall_dots, draw.overall_dots_alt),
         "categories": of_scores(draw.category_dots, draw.category_dots_alt),
+        "curve": of_scores(draw.threshold_curve, draw.threshold_curve_alt),
         "backends": of_scores(draw.backend_harness, draw.backend_harness_alt),
     }
     if truth is not None and truth.name != judge:

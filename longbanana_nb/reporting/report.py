@@ -10,12 +10,13 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_text, write_atomic
 from longbanana_nb.reporting import report_parts as parts
 from longbanana_nb.reporting.audits import audit_table, read_audit
+from longbanana_nb.reporting.contrast_tables import contrast_table, pass_rate_table
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
-from longbanana_nb.reporting.run_facts import candidates_of_run
+from longbanana_nb.reporting.run_facts import candidates_of_run, declared_text
 from longbanana_nb.reporting.sinks.html import escape
 from longbanana_nb.reporting.tables import dimension_table, main_table, systems_table
 from longbanana_nb.reporting.thumbnails import case_strips
@@ -104,6 +105,9 @@ def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -
     ]
     beside_truth = truth_table(grid, facts, judge)
     made += [beside_truth] if beside_truth is not None else []
+    made += [pass_rate_table(scores, facts, judge)]
+    contrasts = contrast_table(scores, facts, judge, declared_text(run))
+    made += [contrasts] if contrasts is not None else []
     audits = {name: read_audit(run.path, name) for name in run.judges}
     made += [audit_table(one, run.judges[name].sha256) for name, one in audits.items() if one is not None]
     return {table.name: table for table in made}
@@ -154,6 +158,11 @@ def _report(
     )
     detail = parts.picture(drawings["categories"]) + table("dimensions") + parts.picture(drawings["backends"]) + table("systems")
     body += parts.section("where", "Where systems differ", "By category, by dimension, by image model and harness.", detail)
+    tested = [table("contrasts")] if "contrasts" in tables else []
+    passed = (parts.picture(drawings["curve"]), table("pass_rates"), *tested)
+    body += parts.section(
+        "passing", "Passing and contrasts", "What depends on where the line is drawn, and what was tested.", *passed
+    )
     if "truth" in tables:
         body += parts.section(
             "truth",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb.reporting.audits import audit_lines
 from longbanana_nb.reporting.facts import Derived, JudgeFacts, RunFacts, SystemFacts
 from longbanana_nb.runs.claims_file import declarations
-from longbanana_nb.runs.declared_contrasts import contrasts_of
+from longbanana_nb.runs.declared_contrasts import contrasts_of, declaration_of
 from longbanana_nb.runs.kept_weights import require_weights
 from longbanana_nb.scoring.contrasts import Contrast, read_contrasts
 from longbanana_nb.scoring.policy import Policy
@@ -88,6 +88,18 @@ def contrasts_of_run(run: Run) -> list[Contrast]:
     made = kept[-1].claims["claims"] if kept and run.meta.analysis.get("claims") else []
     claims = [(one["a"], one["b"], one["metric"]) for one in made if one["b"] is not None and one["scope"] == "overall"]
     return read_contrasts([(a, b) for a, b in contrasts_of(run)], claims)
+
+
+def declared_text(run: Run) -> str:
+    """When the run's contrasts were declared, in a sentence; empty where there are none."""
+    pairs = contrasts_of(run)
+    if not pairs:
+        return "Declared by the run's claims."
+    known = declaration_of(run, pairs)
+    if known is None:
+        return "Declared in the experiment; no date was kept."
+    seen = known.verdicts_before
+    return f"Declared {known.at}, " + (f"in sight of {seen} verdicts." if seen else "before any verdict.")
 
 
 def scores_of_run(

@@ -9,6 +9,7 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import sha256_file
 from longbanana_nb.names import case_of_folder
 from longbanana_nb.runs.judgments import JudgmentJournal
+from longbanana_nb.runs.kept_weights import weights_faults
 from longbanana_nb.runs.keyscan import key_faults
 from longbanana_nb.runs.ledger import read_calls
 from longbanana_nb.runs.records import Record, named_files, read_record
@@ -26,7 +27,7 @@ def verify_run(run: Run) -> list[Fault]:
     set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
     """
     faults = [*_candidates(run), *_judgments(run), *_judges_calls(run), *_remnants(run)]
-    return faults + key_faults(run.path)
+    return [*faults, *weights_faults(run), *key_faults(run.path)]
 
 
 def _candidates(run: Run) -> Iterator[Fault]:

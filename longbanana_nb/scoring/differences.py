@@ -103,22 +103,29 @@ def _by_scope(given: Paired, judge: str, contrast: Contrast, units: dict[str, in
 
 
 def matched(contrast: Contrast, units: dict[str, int], systems: pd.DataFrame) -> list[tuple[int, int]]:
-    """The pairs of units a contrast compares: its two systems; for groups, all systems that differ in that factor alone."""
+    """The pairs of units a contrast compares: its two systems; for groups, all systems that differ in that factor alone.
+
+    What one of two systems does not have (a direct one has no workflow and no agent model) is no difference.
+    """
     if contrast.a.factor is None:
         known = contrast.a.name in units and contrast.b.name in units
         return [(units[contrast.a.name], units[contrast.b.name])] if known else []
     others = [name for name in FACTORS if name != contrast.a.factor and name in systems.columns]
     facts = systems.set_index("system")
 
-    def members(side: Side) -> dict[tuple[Any, ...], int]:
-        return {
-            tuple(str(facts.at[system, name]) for name in others): place
+    def members(side: Side) -> list[tuple[int, list[str]]]:
+        return [
+            (place, [value if isinstance(value := facts.at[system, name], str) else "" for name in others])
             for system, place in units.items()
             if side.factor in facts.columns and facts.at[system, side.factor] == side.value
-        }
+        ]
 
-    a, b = members(contrast.a), members(contrast.b)
-    return [(a[rest], b[rest]) for rest in a if rest in b]
+    return [
+        (a, b)
+        for a, of_a in members(contrast.a)
+        for b, of_b in members(contrast.b)
+        if all(x == y or not x or not y for x, y in zip(of_a, of_b, strict=True))
+    ]
 
 
 def _mean_difference(table: CaseTable, pairs: list[tuple[int, int]]) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from longbanana_nb.reporting.figures.agreement import judge_against_truth, judge
 from longbanana_nb.reporting.figures.audit import audit_dots, audit_dots_alt
 from longbanana_nb.reporting.figures.categories import category_dots, category_dots_alt
 from longbanana_nb.reporting.figures.comparison import backend_harness, backend_harness_alt
+from longbanana_nb.reporting.figures.curve import threshold_curve, threshold_curve_alt
 from longbanana_nb.reporting.figures.heatmap import category_heatmap, category_heatmap_alt
 from longbanana_nb.reporting.figures.overall import overall_dots, overall_dots_alt
 from longbanana_nb.reporting.figures.saving import figure_bytes, save_figure
@@ -14,4 +15,5 @@ __all__ = [
     "audit_dots", "audit_dots_alt",
     "backend_harness", "backend_harness_alt", "category_dots", "category_dots_alt", "category_heatmap", "category_heatmap_alt",
     "figure_bytes", "judge_against_truth", "judge_against_truth_alt", "overall_dots", "overall_dots_alt", "save_figure",
+    "threshold_curve", "threshold_curve_alt",
 ]  # fmt: skip
