@@ -128,7 +128,9 @@ def test_a_start_names_the_model_the_gateway_the_permit_and_the_image_tool(name)
 def test_the_codex_configuration_is_toml_with_every_switch():
     made = RECIPES["codex"].render(SETTING)
     read = tomllib.loads(made.files[".codex/config.toml"].decode())
-    assert read["features"] == {"plugins": False, "apps": False, "shell_snapshot": False, "unbounded_connection_retries": False}
+    off = {"plugins", "apps", "unbounded_connection_retries", "image_generation", "multi_agent"}
+    assert {name for name, on in read["features"].items() if on is False} >= off
+    assert read["web_search"] == "disabled"
     assert read["model_providers"]["gateway"]["base_url"] == "http://127.0.0.1:8901/v1"
     assert read["mcp_servers"]["imagetool"]["args"] == ["/opt/tool.py", "serve"]
     assert read["model"] == "some/model-1"

@@ -15,6 +15,9 @@ from longbanana_nb.generation.agents.saying import end_of_words, inner, json_lin
 
 _PROVIDER = "gateway"
 _KEY = "GATEWAY_PERMIT"
+_OFF = (
+    "plugins", "apps", "shell_snapshot", "unbounded_connection_retries", "multi_agent", "goals", "hooks", "image_generation",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def _configuration(setting: Setting) -> dict[str, Any]:
         "sandbox_mode": "danger-full-access",
         "check_for_update_on_startup": False,
         "web_search": "disabled",
-        "features": {"plugins": False, "apps": False, "shell_snapshot": False, "unbounded_connection_retries": False},
+        "features": dict.fromkeys(_OFF, False),
         "analytics": {"enabled": False},
         "feedback": {"enabled": False},
         "history": {"persistence": "none"},

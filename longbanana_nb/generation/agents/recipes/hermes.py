@@ -68,6 +68,7 @@ def _configuration(setting: Setting) -> dict[str, Any]:
             "default": setting.model,
             "provider": _PROVIDER,
             "context_length": setting.context_tokens,
+            "max_tokens": setting.max_tokens,
             "supports_vision": True,
         },
         "providers": {_PROVIDER: provider},
