@@ -17,6 +17,8 @@ from longbanana_nb.runs.journal import Journal
 if TYPE_CHECKING:
     from longbanana_nb.runs.run import Run
 
+LEDGERS = ("candidates/*/*/*/calls.jsonl", "judgments/*/calls.jsonl", "audits/*/calls.jsonl")
+
 
 class CallLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """One line of calls.jsonl. `opened` stands before the call with the most it may cost, `closed` after it with what it did.
@@ -135,12 +137,11 @@ def calls_of_judge(run: Run, judge: str) -> Path:
 
 
 def spent_in(run: Run) -> Spent:
-    """What a run has spent: the calls of its candidates and of its judges.
+    """What a run has spent: the calls of its candidates, of its judges, and of their audits and canaries.
 
     Judgments of a judge with a ledger are not counted again; those of one without (judged elsewhere) count by their lines.
     """
-    ledgers = [*sorted(run.path.glob("candidates/*/*/*/calls.jsonl")), *sorted(run.path.glob("judgments/*/calls.jsonl"))]
-    paid = sum((spent_on(path) for path in ledgers), Spent(0.0, 0))
+    paid = sum((spent_on(path) for pattern in LEDGERS for path in sorted(run.path.glob(pattern))), Spent(0.0, 0))
     return sum((Spent(cost, 1) for cost in _judging_costs(run)), paid)
 
 
