@@ -125,6 +125,8 @@ def _image_calls(spec: SystemSpec, case: Case) -> int | None:
     most = spec.limits.max_image_calls
     if spec.is_floor or spec.harness.kind == "imported":
         return 0
+    if spec.harness.kind == "command" and spec.backend is None:
+        return 0 if spec.sandbox == "bubblewrap" else None  # without a sandbox, it may call whom it likes
     if spec.harness.kind == "fp-direct":
         return min(_windows(spec, case), most) if most is not None else _windows(spec, case)
     return most or (MAX_IMAGE_CALLS if spec.harness.kind == "native" else None)
@@ -136,7 +138,7 @@ def _images_sent(spec: SystemSpec, case: Case) -> int | None:
         return 0
     if spec.harness.kind == "fp-direct":
         return min(len(case.references), spec.references.size) if _windows(spec, case) == 1 else len(case.references)
-    return None
+    return len(case.references) if spec.harness.kind == "command" else None
 
 
 def _windows(spec: SystemSpec, case: Case) -> int:
@@ -150,6 +152,8 @@ def _total(numbers: list[int | None]) -> int | None:
 
 def _cost(spec: SystemSpec, prepared: Prepared | None, image_calls: int | None, candidates: int) -> float | None:
     """Dollars at most: 0 for what is free, else the least that its calls and its own limit allow; None where neither is known."""
+    if spec.harness.kind == "command" and spec.sandbox == "none":
+        return None  # what it pays by itself is not seen here
     if prepared is None or not prepared.is_paid:
         return 0.0
     bounds = [spec.limits.max_usd_per_case * candidates] if spec.limits.max_usd_per_case is not None else []

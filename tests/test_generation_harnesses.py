@@ -238,12 +238,10 @@ def test_the_transcript_has_hashes_and_no_bytes(tmp_path):
     ("value", "words"),
     [
         ({"harness": {"kind": "pd-direct"}, "privileges": ["graph"]}, "'pd-direct'.*not there yet"),
-        ({"harness": {"kind": "command", "argv": ["draw"]}, "backend": None}, "'command'.*not there yet"),
         (
             {"harness": {"kind": "codex"}, "workflow": "minimal", "agent_model": {"provider": "p", "id": "m"}},
             "'codex'.*not there yet",
         ),
-        ({"harness": {"kind": "native"}, "workflow": "rpr", "agent_model": {"provider": "p", "id": "m"}}, "'rpr'.*not there yet"),
         ({"harness": {"kind": "imported"}, "backend": None}, "import-candidates"),
     ],
 )

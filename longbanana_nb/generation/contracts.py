@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from longbanana_nb.files import sha256_bytes
+from longbanana_nb.files import sha256_bytes, utc_now
 from longbanana_nb.runs.records import WorkflowFacts
 
 if TYPE_CHECKING:
@@ -84,6 +84,23 @@ class Usage:
 def shortened(text: str) -> str:
     """At most 4 KB of valid UTF-8, cut between characters (SCHEMAS: `raw` and the texts of a transcript)."""
     return text.encode("utf-8", "replace")[:4096].decode("utf-8", "ignore")
+
+
+def trace_line(
+    n: int, actor: str, kind: str, name: str, text: str, *, images: Sequence[str] = (), seconds: float = 0.0
+) -> dict[str, Any]:
+    """One line of a transcript; texts are cut at 4 KB, images are hashes."""
+    return {
+        "n": n,
+        "at": utc_now(),
+        "actor": actor,
+        "kind": kind,
+        "name": shortened(name),
+        "text": shortened(text),
+        "images": list(images),
+        "tokens": None,
+        "ms": round(1000 * seconds),
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import WorkbenchError
-from longbanana_nb.files import sha256_bytes, utc_now
+from longbanana_nb.files import sha256_bytes
 from longbanana_nb.generation.contracts import (
     DRAW_OUTCOMES,
     Backend,
@@ -22,7 +22,7 @@ from longbanana_nb.generation.contracts import (
     Scene,
     Step,
     Usage,
-    shortened,
+    trace_line,
 )
 from longbanana_nb.generation.images import NotAPictureError, PictureFacts, examine
 from longbanana_nb.generation.paying import OverBudgetError, Purse, Receipt, paid_call
@@ -121,17 +121,7 @@ class DrawingBoard:
 
     def trace(self, actor: str, kind: str, name: str, text: str, *, images: Sequence[str] = (), seconds: float = 0.0) -> None:
         """Add a line to the transcript; texts are cut at 4 KB, images are hashes."""
-        line: dict[str, Any] = {
-            "n": len(self.draft.trace) + 1,
-            "at": utc_now(),
-            "actor": actor,
-            "kind": kind,
-            "name": shortened(name),
-            "text": shortened(text),
-            "images": list(images),
-            "tokens": None,
-            "ms": round(1000 * seconds),
-        }
+        line = trace_line(len(self.draft.trace) + 1, actor, kind, name, text, images=images, seconds=seconds)
         self.draft.trace.append(line)
 
     def _asked(self, request: ImageRequest, call: int, receipt: Receipt) -> ImageResult:

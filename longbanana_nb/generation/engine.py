@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
 from longbanana_nb.generation.contracts import Reason
-from longbanana_nb.generation.jobs import Job, Made, Refused, carry_out
+from longbanana_nb.generation.jobs import Job, Made, Refused, Surroundings, carry_out
 from longbanana_nb.generation.keeping import keep, without_image
 from longbanana_nb.generation.paying import RUN_BUDGET, Purse
 from longbanana_nb.generation.prepare import Factories, Prepared, prepare
@@ -18,8 +19,10 @@ from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
 from longbanana_nb.generation.workers import Result, grouped, work_off
 from longbanana_nb.names import nearest
+from longbanana_nb.paths import annotations_folder, releases_folder, reports_folder
 from longbanana_nb.runs import Budget, Failure, Ledger, Limits, each_waiting, graceful_stop, open_run, spent_in, usual_workers
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_candidate, adopt_scenes
+from longbanana_nb.runs.system_spec import PROGRAMS
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case, Release
@@ -31,10 +34,11 @@ MOST_ATTEMPTS = 3  # of a candidate that failed for a transient reason
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a generation runs: processes for work on this machine, and limits for what is paid."""
+    """How a generation runs: processes for work on this machine, limits for what is paid, and what programs must not see."""
 
     workers: int
     limits: Limits = field(default_factory=Limits)
+    hidden: tuple[Path, ...] = ()
 
 
 def generate_run(
@@ -53,7 +57,8 @@ def generate_run(
 
     Made again, with the next attempt number: candidates whose outcome is "interrupted", and those that "failed" for a transient
     reason (rate limit, overload, transport), up to three attempts, and those that the budget of the run cut short. `imported`
-    systems are passed over. Systems whose models are paid work in threads of this process, all others in worker processes.
+    systems are passed over. Systems whose models are paid, and those that run programs of others, work in threads of this
+    process, all others in worker processes.
 
     Args:
         backends, agents: factories by provider, each a top-level callable or "module:callable" taking a ModelChoice.
@@ -72,7 +77,7 @@ def generate_run(
     cases = _chosen(release, case_ids)
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
-    settings = Settings(workers or usual_workers(), limits or Limits())
+    settings = Settings(workers or usual_workers(), limits or Limits(), _hidden(run, release))
     earlier = _earlier(reuse, release)
     summary = Summary(notes=[f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here])
     with run.owner():
@@ -107,6 +112,12 @@ def _chosen(release: Release, case_ids: Iterable[str] | None) -> list[Case]:
     if faults:
         raise CallError("Cases that the release does not have.", faults)
     return [case for case_id, case in release.cases.items() if case_id in set(wanted)]
+
+
+def _hidden(run: Run, release: Release) -> tuple[Path, ...]:
+    """What a program under test may not see: the release, this run, and whatever else of the kind lies here."""
+    folders = (release.root, run.path, releases_folder(), annotations_folder(), reports_folder())
+    return tuple(folder for folder in folders if folder.exists())
 
 
 def _earlier(reuse: Iterable[Run | str | Path], release: Release) -> ReusableCandidates:
@@ -199,19 +210,34 @@ def _results(
     budget: Budget,
     stop: Callable[[], bool],
 ) -> Generator[tuple[Job, Result]]:
-    """What is free in worker processes, then what is paid in threads of this one, which alone may write ledgers."""
-    paid = [job for job in jobs if by_name[job.spec.name].is_paid]
-    free = [job for job in jobs if not by_name[job.spec.name].is_paid]
-    yield from work_off(grouped(free, by_name), settings.workers, stop)
+    """What is free in worker processes, then what is paid in threads of this one, which alone may write ledgers.
 
-    def pay(job: Job) -> Made | Refused:
+    Programs of others run from threads too: what they start ends with the thread's process, whatever ends that.
+    """
+    programs = [job for job in jobs if job.spec.harness.kind in PROGRAMS]
+    others = [job for job in jobs if job.spec.harness.kind not in PROGRAMS]
+    paid = [job for job in others if by_name[job.spec.name].is_paid]
+    free = [job for job in others if not by_name[job.spec.name].is_paid]
+    yield from work_off(grouped(free, by_name), settings.workers, stop)
+    cut = threading.Event()
+    around = Surroundings(cut.is_set, settings.hidden)
+
+    def work(job: Job) -> Made | Refused:
+        return carry_out(job, purse_of(job) if by_name[job.spec.name].is_paid else None, around)
+
+    def purse_of(job: Job) -> Purse:
         models = {"backend": job.spec.backend, "agent": job.spec.agent_model}
         names = {role: model.id for role, model in models.items() if model is not None}
         ledger = Ledger(run.candidate(job.spec.name, job.case.case_id, job.sample).calls)
-        return carry_out(job, Purse(ledger, budget, Budget(job.spec.limits.max_usd_per_case), names))
+        return Purse(ledger, budget, Budget(job.spec.limits.max_usd_per_case), names)
 
-    if paid:
-        yield from each_waiting(pay, paid, workers=settings.limits.concurrency, label="generate, paid", stop=stop)
+    lanes = settings.limits.concurrency
+    for label, part, workers in (
+        ("generate, paid", paid, lanes),
+        ("generate, programs", programs, min(lanes, settings.workers)),
+    ):
+        if part:
+            yield from each_waiting(work, part, workers=workers, label=label, stop=stop, cut=cut.set)
 
 
 def _is_cut(made: Made) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError
-from longbanana_nb.generation import floors, fp_direct, native
+from longbanana_nb.generation import command, floors, fp_direct, native
 from longbanana_nb.generation.contracts import Capabilities, Draft, Models
 
 if TYPE_CHECKING:
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 Harness = Callable[["Case", "SystemSpec", Models, int], Draft]
 Fitting = Callable[["SystemSpec", "Case", Capabilities], None]
+Ready = Callable[["SystemSpec"], Mapping[str, str]]
 
 HARNESSES: dict[str, Harness] = {
     "fp-direct": fp_direct.fp_direct,
     "native": native.native,
+    "command": command.command,
     "blank": floors.blank,
     "single-reference": floors.single_reference,
     "collage": floors.collage,
@@ -30,9 +32,12 @@ FITTING: dict[str, Fitting] = {
     "fp-direct": fp_direct.refuse_what_does_not_fit,
     "native": native.refuse_what_does_not_fit,
 }
+# What a harness needs of this machine: it refuses what is not there, and returns the versions that enter the hash.
+READY: dict[str, Ready] = {
+    "command": command.ready,
+}
 NOT_THERE_YET: dict[str, str] = {
     "pd-direct": "stages by the privileged graph",
-    "command": "your own program",
     "openclaw": "the OpenClaw command line",
     "opencode": "the OpenCode command line",
     "hermes": "the Hermes command line",

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, Fault, WorkbenchError
 from longbanana_nb.files import utc_now
-from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Draft, ModelChoice, Models
+from longbanana_nb.generation.agent_contracts import AgentFactory
+from longbanana_nb.generation.contracts import BackendFactory, Draft, ModelChoice, Models
 from longbanana_nb.generation.harnesses import harness_of
 from longbanana_nb.generation.images import PictureFacts, examine
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from longbanana_nb.generation.paying import Purse
     from longbanana_nb.release import Case
     from longbanana_nb.runs import SystemSpec
@@ -34,6 +37,14 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the owner of the run tells jobs in its own threads: when to end soon, and what no program under test may see."""
+
+    stop: Callable[[], bool] = field(default=lambda: False)
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A draft with the facts of its image and the time it took."""
 
@@ -51,12 +62,12 @@ class Refused:
     faults: tuple[Fault, ...]
 
 
-def carry_out(job: Job, purse: Purse | None = None) -> Made | Refused:
+def carry_out(job: Job, purse: Purse | None = None, surroundings: Surroundings | None = None) -> Made | Refused:
     """Run the job's harness. It writes nothing but the ledger of paid calls; the owner of the run does. WorkbenchErrors come back
     as values.
     """
     try:
-        return _made(job, purse)
+        return _made(job, purse, surroundings or Surroundings())
     except WorkbenchError as error:
         return Refused(str(error), error.faults)
 
@@ -66,12 +77,14 @@ def carry_out_all(group: tuple[Job, ...]) -> list[Made | Refused]:
     return [carry_out(job) for job in group]
 
 
-def _made(job: Job, purse: Purse | None) -> Made:
+def _made(job: Job, purse: Purse | None, around: Surroundings) -> Made:
     started = utc_now()
     models = Models(
         backend=resolve(job.backend)(choice(job.spec.backend)) if job.backend is not None and job.spec.backend else None,
         agent=resolve(job.agent)(choice(job.spec.agent_model)) if job.agent is not None and job.spec.agent_model else None,
         purse=purse,
+        stop=around.stop,
+        hidden=around.hidden,
     )
     draft = harness_of(job.spec)(job.case, job.spec, models, job.seed)
     facts = examine(draft.image, least_edge=1) if draft.image is not None else None

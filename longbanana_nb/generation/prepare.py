@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, Fault
-from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Capabilities, ModelChoice
-from longbanana_nb.generation.harnesses import FITTING, VERSIONS, harness_of
+from longbanana_nb.generation.agent_contracts import AgentFactory
+from longbanana_nb.generation.contracts import BackendFactory, Capabilities, ModelChoice
+from longbanana_nb.generation.harnesses import FITTING, READY, VERSIONS, harness_of
 from longbanana_nb.generation.jobs import choice, resolve
 from longbanana_nb.generation.paying import most_of
 from longbanana_nb.names import nearest
@@ -64,6 +65,8 @@ def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agen
     harness_of(spec)
     kind = spec.harness.kind
     versions = {"harness": f"{kind}/{VERSIONS[kind]}"}
+    if kind in READY:
+        versions |= READY[kind](spec)
     backend = _factory(spec, "backend", spec.backend, backends)
     agent = _factory(spec, "agent model", spec.agent_model, agents)
     simulated, image_usd, turn_usd = False, 0.0, 0.0

@@ -11,6 +11,7 @@ from longbanana_nb.errors import CallError, Fault
 from longbanana_nb.paths import presets_folder
 from longbanana_nb.runs.shapes import Shape, try_shape
 from longbanana_nb.runs.strict_yaml import read_yaml
+from longbanana_nb.runs.system_spec import SystemSpec
 
 MANIFEST_VARIABLE = "DATASET_MANIFEST"
 
@@ -50,7 +51,7 @@ class Places:
         return tuple(parsed)
 
     def _read(self, shape: type[Shape], field: str, entry: Any) -> Shape | None:
-        where, value = f"{self.file} {field}", entry
+        where, value, folder = f"{self.file} {field}", entry, self.file.parent
         if isinstance(entry, str):
             path = _preset(field.split("[", maxsplit=1)[0], Path(entry)) or self.resolve(field, entry)
             if not path.is_file():
@@ -58,7 +59,7 @@ class Places:
                 self.faults.append(Fault(where, "missing_file", f"no file {path}", "a YAML file", fix))
                 return None
             try:
-                where, value = str(path), read_yaml(path)
+                where, value, folder = str(path), read_yaml(path), path.parent
             except CallError as error:
                 self.faults.append(Fault(where, "unreadable", str(error), "a YAML file", "Correct it there."))
                 return None
@@ -67,7 +68,7 @@ class Places:
             return None
         found, faults = try_shape(shape, value, where)
         self.faults.extend(faults)
-        return found
+        return found.written_in(folder) if isinstance(found, SystemSpec) else found
 
 
 def _below(folder: Path, path: Path) -> Path:

@@ -73,6 +73,9 @@ def _faults(shape: type[BaseModel], detail: ErrorDetails, where: str) -> list[Fa
     if kind == "string_type" and isinstance(found, bool | int | float):
         fix = "Put it in quotes."
         return [Fault(place, "not_text", f"{found!r} ({type(found).__name__})", "a text", fix)]
+    if kind == "string_type" and isinstance(found, dict) and list(found.values()) == [None]:
+        word = "{" + str(next(iter(found))) + "}"
+        return [Fault(place, "not_text", f"{word} without quotes, which YAML reads as a mapping", "a text", f'Write "{word}".')]
     expected = detail["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
     return [Fault(place, kind, _short(found), expected, _choice_fix(found, detail))]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
     JsonValue,
+    PrivateAttr,
     SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
@@ -20,7 +22,9 @@ from longbanana_nb.runs.shapes import StrictShape, inconsistent, parse_shape, us
 
 FLOORS = ("blank", "single-reference", "collage", "words")
 DIRECT = ("fp-direct", "pd-direct")
-AGENTS = ("native", "openclaw", "opencode", "hermes", "claude-code", "codex")
+COMMAND_LINES = ("openclaw", "opencode", "hermes", "claude-code", "codex")
+AGENTS = ("native", *COMMAND_LINES)
+PROGRAMS = ("command", *COMMAND_LINES)  # run as programs of others, in a sandbox unless the system says otherwise
 HARNESS_KINDS = (*DIRECT, *AGENTS, "command", "imported", *FLOORS)
 WORKFLOWS = ("minimal", "react", "plan-exec", "reflect", "rpr")
 POLICY_OF = {"fp-direct": "window", "pd-direct": "staged", "single-reference": "first", "blank": "none", "words": "none"}
@@ -38,7 +42,11 @@ _CREDENTIALS = re.compile(r"//[^/@]*@|[?#]")
 
 
 class HarnessSpec(StrictShape):
-    """How a backend is driven; `timeout_s` is per case. `argv` and `env` (names, never values) are for `command`."""
+    """How a backend is driven; `timeout_s` is per case.
+
+    `argv`, `env` (names, never values) and `files` (what the program may read beside its arguments) are for `command`; `disk_mb`
+    and `memory_mb` bound any program that is run in a sandbox.
+    """
 
     kind: Kind
     version: str | None = None
@@ -46,6 +54,15 @@ class HarnessSpec(StrictShape):
     max_turns: Count | None = None
     argv: Texts = ()
     env: Texts = ()
+    files: Texts = ()
+    disk_mb: Count | None = None
+    memory_mb: Count | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Written, and hashed, without the fields that only some programs need, where they are not given."""
+        written: dict[str, Any] = dump(self)
+        return {key: value for key, value in written.items() if value or key not in ("files", "disk_mb", "memory_mb")}
 
 
 class ModelSpec(StrictShape):
@@ -104,7 +121,7 @@ class SystemSpec(StrictShape):
 
     A system without `references` gets the policy of its harness: `window` (size 8, stride 8) for `fp-direct`, `staged` for
     `pd-direct`, `first` for `single-reference`, `none` for `blank` and `words`, `all` for `collage`, `command` and
-    `imported`, `agent` for the rest.
+    `imported`, `agent` for the rest. One that runs a program of others, and does not say `sandbox`, runs it in `bubblewrap`.
     """
 
     name: str
@@ -114,17 +131,23 @@ class SystemSpec(StrictShape):
     backend: BackendSpec | None = None
     references: ReferencePolicy
     limits: SystemLimits = SystemLimits()
+    best_of: Annotated[int, Field(ge=2, le=64)] | None = None  # separate pictures, of which the agent itself chooses one
     samples: Count = 1
     privileges: Annotated[tuple[Literal["graph"], ...], Field(strict=False)] = ()
-    sandbox: str | None = None
+    sandbox: Literal["bubblewrap", "none"] | None = None
+    _folder: Path | None = PrivateAttr(default=None)  # where it was written: paths of a program's files begin there
 
     @model_validator(mode="before")
     @classmethod
-    def _resolve_references(cls, value: Any) -> Any:
-        if not isinstance(value, dict) or value.get("references") is not None:
+    def _resolve_defaults(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
             return value
         harness = value.get("harness")
         kind = harness.get("kind") if isinstance(harness, dict) else getattr(harness, "kind", None)
+        if kind in PROGRAMS and value.get("sandbox") is None:
+            value = {**value, "sandbox": "bubblewrap"}
+        if value.get("references") is not None:
+            return value
         usual = "all" if kind in ("collage", "command", "imported") else "agent"
         return {**value, "references": {"policy": POLICY_OF.get(str(kind), usual)}}
 
@@ -137,6 +160,23 @@ class SystemSpec(StrictShape):
     def _fits_together(self) -> Self:
         inconsistent(_problems(self))
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_said(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Written, and hashed, without `best_of` where it is not given."""
+        written: dict[str, Any] = dump(self)
+        return {key: value for key, value in written.items() if value is not None or key != "best_of"}
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file it was written in; None where it was made in code or read back from a run."""
+        return self._folder
+
+    def written_in(self, folder: Path) -> Self:
+        """The same system, known to be written in a file of this folder; it takes no part in its identity."""
+        placed = self.model_copy()
+        placed._folder = folder
+        return placed
 
     @property
     def is_floor(self) -> bool:
@@ -166,12 +206,20 @@ def _problems(spec: SystemSpec) -> list[tuple[str, str]]:
             found.append((f"A {kind} system without {field}", f"Add {field}."))
         if given and not wanted and kind not in ("command", "imported"):  # those two only describe what ran elsewhere
             found.append((f"A {kind} system with {field}, which it does not use", f"Remove {field}."))
+    if spec.best_of is not None and (kind != "native" or spec.workflow != "minimal"):
+        fix = "Remove best_of, or take harness native with workflow minimal."
+        found.append((f"A {kind} system of workflow {spec.workflow} with best_of, the control of equal budget", fix))
     if kind == "pd-direct" and "graph" not in spec.privileges:
         found.append(("A pd-direct system without the privileged graph", "Add privileges: [graph]."))
     if spec.privileges and kind != "pd-direct":
         found.append((f"A {kind} system with privileges, which only pd-direct uses", "Remove privileges."))
     if kind == "command" and not spec.harness.argv:
         found.append(("A command system without argv", "Add harness.argv, for example ['python', 'draw.py', '{task}', '{out}']."))
-    if kind != "command" and (spec.harness.argv or spec.harness.env):
-        found.append((f"A {kind} system with argv or env, which only command uses", "Remove them."))
+    if kind != "command" and (spec.harness.argv or spec.harness.env or spec.harness.files):
+        found.append((f"A {kind} system with argv, env or files, which only command uses", "Remove them."))
+    if kind not in (*PROGRAMS, "imported"):
+        if spec.sandbox is not None:
+            found.append((f"A {kind} system with sandbox, which runs no program of others", "Remove sandbox."))
+        if spec.harness.disk_mb or spec.harness.memory_mb:
+            found.append((f"A {kind} system with disk_mb or memory_mb, which bound programs of others", "Remove them."))
     return found

@@ -35,9 +35,11 @@ def case_room() -> Iterator[Room]:
     Whoever holds the lock in a room is using it; rooms that a killed workbench left behind are removed by the next one.
     """
     root = _root()
-    folder = Path(tempfile.mkdtemp(prefix="case-", dir=root))
-    with (folder / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with contextlib.ExitStack() as held:
+        with _alone_in(root):  # so that nobody takes the room for one that was left behind before its lock is held
+            folder = Path(tempfile.mkdtemp(prefix="case-", dir=root))
+            lock = held.enter_context((folder / LOCK).open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
         room = Room(folder / "work", folder / "home", folder / "shown", folder / "gate")
         for part in (room.workspace, room.home, room.shown, room.gate):
             part.mkdir(mode=0o700)
@@ -55,9 +57,18 @@ def _root() -> Path:
     facts = root.lstat()
     if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
         raise CallError(f"{root} is not a folder of yours alone. Remove it, or set TMPDIR to a folder of your own.")
-    for folder in root.glob("case-*"):
-        _remove_if_left(folder)
+    with _alone_in(root):
+        for folder in root.glob("case-*"):
+            _remove_if_left(folder)
     return root
+
+
+@contextlib.contextmanager
+def _alone_in(root: Path) -> Iterator[None]:
+    """Within this, no other thread or process makes or removes rooms."""
+    with (root / LOCK).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _remove_if_left(folder: Path) -> None:
@@ -65,7 +76,9 @@ def _remove_if_left(folder: Path) -> None:
         with (folder / LOCK).open("r+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove(folder)
-    except OSError:  # in use, being made, or gone meanwhile
+    except FileNotFoundError:  # its maker died before there was a lock
+        remove(folder)
+    except OSError:  # in use
         return
 
 
