@@ -12,6 +12,7 @@ from model_run_fixtures import KEY, asked_how_often, dialect, judged, make_relea
 from provider_server import Answer, ProviderServer
 
 from longbanana_nb.errors import Incomplete
+from longbanana_nb.judging.handles import read_handles
 from longbanana_nb.runs import merge_runs, open_run, spent_in, verdict_grid, verify_run
 from longbanana_nb.scored import score_run
 from longbanana_nb.workbench import tables
@@ -90,24 +91,40 @@ def test_kill_in_the_middle_of_asking(tmp_path, run, release):
         assert spent_in(run).open_calls == unclosed  # what may have been paid stays counted
 
 
-def test_kill_in_the_middle_of_uploading(tmp_path, run, release):
+@pytest.mark.parametrize("instant", ["before they arrive", "before the answers come"])
+def test_kill_in_the_middle_of_uploading(tmp_path, run, release, instant):
+    """Twelve pictures. What arrived is found by its name, what did not is laid down again, and each is written down."""
     spoken = dialect()
+    is_swallowed = [instant == "before they arrive"]
 
     class Slow:
         def answer(self, seen, server):
-            found = spoken.answer(seen, server)
-            return Answer(found.body, delay_s=0.1) if seen.path == "/v1/files" and seen.method == "POST" else found
+            if seen.path != "/v1/files" or seen.method != "POST":
+                return spoken.answer(seen, server)
+            if is_swallowed[0] and len(spoken.files) >= 2:
+                return Answer("", delay_s=30)
+            return Answer(spoken.answer(seen, server).body, delay_s=30 if len(spoken.files) > 2 else 0.0)
 
     with ProviderServer(Slow()) as server:
         spec = profile(server, sending={"images": "uploaded"})
         process = started(run, spec, tmp_path)
-        handles = run.path / "handles.jsonl"
-        wait_for(lambda: handles.exists() and handles.read_bytes().count(b"\n") >= 3, process)
+        wait_for(lambda: len(uploaded(run, "handed_in")) == 2 and len(server.asked("/v1/files", "POST")) >= 4, process)
         killed(process)
-        known, begun = handles.read_bytes().count(b"\n"), len(server.asked("/v1/files", "POST"))
+        begun, arrived = len(uploaded(run, "intent")), len(spoken.files)
+        assert begun >= 4 and (arrived == 2) is is_swallowed[0]
+        sent, is_swallowed[0], spoken.latency_s = len(server.asked("/v1/files", "POST")), False, 0.0
+        server.dialect = spoken
         assert judged(run, release, spec).is_complete
         assert is_whole(run)
-        assert len(server.asked("/v1/files", "POST")) - begun == 12 - known
+        assert len(server.asked("/v1/files", "POST")) - sent == 12 - arrived
+        assert set(Counter(spoken.file_bytes.values()).values()) == {1} and len(spoken.files) == 12
+        assert len(uploaded(run, "handed_in")) == 12 and len(uploaded(run, "lost")) == begun - arrived
+        assert {line.handle for line in uploaded(run, "handed_in")} == set(spoken.files)
+
+
+def uploaded(run, event):
+    lines = read_handles(run.path / "handles.jsonl")
+    return [line for line in lines if (line.kind, line.event) == ("upload", event)]
 
 
 @pytest.mark.parametrize("instant", ["before the handle came", "while it was worked on"])

@@ -1,5 +1,6 @@
 """Uploads and batches over the wire: laid down once, handed in once, found again, waited for within bounds, read once."""
 
+import datetime as dt
 import json
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from provider_server import Answer, ProviderServer
 from longbanana_nb.errors import CallError, Incomplete
 from longbanana_nb.judging import preflight
 from longbanana_nb.judging.handles import read_handles
+from longbanana_nb.judging.sent_pictures import CACHE
 from longbanana_nb.providers.catalogue import resolve
 from longbanana_nb.runs import parse_judge, spent_in, verdict_grid, verify_run
 
@@ -88,6 +90,72 @@ def test_an_upload_that_is_gone_is_made_again(run, release):
         again = profile(server, name="second", model={"params": {"max_tokens": 999}}, sending={"images": "uploaded"})
         assert judged(run, release, again).is_complete
         assert len(uploads(server)) == 24
+
+
+def test_an_upload_whose_answer_is_lost_is_found_by_its_name_and_not_made_twice(run, release):
+    spoken, lost = dialect(), []
+
+    class Cutting:
+        def answer(self, seen, server):
+            found = spoken.answer(seen, server)
+            if seen.path != "/v1/files" or seen.method != "POST" or len(lost) == 3:
+                return found
+            lost.append(seen)
+            return Answer(found.body, cut_after=-1)
+
+    with ProviderServer(Cutting()) as server:
+        summary = judged(run, release, profile(server, sending={"images": "uploaded"}))
+        assert summary.is_complete and len(lost) == 3
+        assert len(uploads(server)) == len(spoken.files) == 12
+
+
+def test_what_lies_with_the_provider_is_shown_without_opening_it(run, release):
+    uploading = {"images": "uploaded"}
+    with ProviderServer(dialect()) as server:
+        judged(run, release, profile(server, sending=uploading))
+        told = [line.made for line in read_handles(run.path / "handles.jsonl") if line.event == "handed_in"]
+        assert [(made.width, made.height, made.transcode) for made in told] == [(96, 96, ("jpeg-q90-1568", 3))] * 12
+        first = [line.images for line in answers(run)]
+        CACHE.__init__()  # as another process would begin
+        files = [release.cases[case].inputs[0].file for case in release.cases]
+        for file in files:  # the release has been verified before this
+            file.write_bytes(b"spoiled")
+        again = profile(server, name="second", model={"params": {"max_tokens": 999}}, sending=uploading)
+        assert judged(run, release, again).is_complete
+        assert [line.images for line in answers(run, "second")] == first
+        CACHE.__init__()
+        server.dialect.files.clear()  # now they have to be opened
+        with pytest.raises(Incomplete, match="could not be judged"):
+            judged(run, release, profile(server, name="third", model={"params": {"max_tokens": 998}}, sending=uploading))
+
+
+def test_a_picture_whose_handle_runs_out_is_made_and_laid_down_again(run, release):
+    spoken = dialect()
+    with ProviderServer(spoken) as server:
+        judged(run, release, profile(server, sending={"images": "uploaded"}))
+        CACHE.__init__()
+        soon = (dt.datetime.now(dt.UTC) + dt.timedelta(seconds=60)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        spoken.files["file_1"]["expires_at"] = soon
+        handles = run.path / "handles.jsonl"
+        lines = [line.replace(_expires(line), soon) if '"file_1"' in line else line for line in handles.read_text().splitlines()]
+        handles.write_text("\n".join(lines) + "\n")
+        again = profile(server, name="second", model={"params": {"max_tokens": 999}}, sending={"images": "uploaded"})
+        assert judged(run, release, again).is_complete
+        assert len(uploads(server)) == 13
+        assert spoken.file_bytes["file_13"] == spoken.file_bytes["file_1"]
+
+
+def _expires(line):
+    return json.loads(line)["expires_at"]
+
+
+def answers(run, judge="claude"):
+    files = sorted(run.path.glob(f"judgments/{judge}/*/*.jsonl"))
+    return [line for file in files for line in sorted(read_judgments(run, judge, file), key=lambda one: one.check_id)]
+
+
+def read_judgments(run, judge, file):
+    return run.judgments(judge, file.parent.name, file.stem).read()
 
 
 def test_a_batch_is_handed_in_once_and_read(run, release):

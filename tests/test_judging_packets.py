@@ -10,9 +10,11 @@ from model_judge_fixtures import TODAY, check, encoded, job, noise, picture_file
 from PIL import Image, ImageCms
 
 from longbanana_nb.errors import CallError, DataError
+from longbanana_nb.files import sha256_bytes
 from longbanana_nb.judging.model_protocols import Unaskable
 from longbanana_nb.judging.packets import bound_references, check_text, labelled, packet, shown_references
-from longbanana_nb.judging.transcodes import TRANSCODES, TranscodeCache, transcode_of
+from longbanana_nb.judging.sent_pictures import SentPictures
+from longbanana_nb.judging.transcodes import TRANSCODES, transcode_of
 from longbanana_nb.providers.catalogue import resolve
 from longbanana_nb.runs import parse_judge
 
@@ -22,7 +24,7 @@ def labels(shown):
 
 
 def transcoded(data, name="jpeg-q90-1568", version=1):
-    return TRANSCODES[name, version](data, "here")
+    return TRANSCODES[name, version](data, "here", sha256_bytes(data))
 
 
 def pixels(made):
@@ -239,7 +241,7 @@ class Counted:
 
 
 def test_a_picture_that_many_ask_for_at_once_is_made_once(tmp_path):
-    cache, file = TranscodeCache(), Counted(picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))))
+    cache, file = SentPictures(), Counted(picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))))
     threads = [threading.Thread(target=cache.get, args=(file, ("jpeg-q90-1568", 1))) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -251,11 +253,28 @@ def test_a_picture_that_many_ask_for_at_once_is_made_once(tmp_path):
 def test_the_cache_forgets_what_was_longest_unused(tmp_path):
     files = [picture_file(tmp_path, f"r{n}", encoded(noise(n))) for n in range(4)]
     size = len(transcoded(files[0].read()).data)
-    cache = TranscodeCache(most_bytes=int(size * 2.5))
-    for file in files:
-        cache.get(file, ("jpeg-q90-1568", 1))
-    assert len(cache._kept) == 2
-    assert cache._bytes == sum(len(one.data) for one in cache._kept.values())
+    cache = SentPictures(most_bytes=int(size * 2.5))
+    made = [cache.get(file, ("jpeg-q90-1568", 1)) for file in files]
+    assert [cache.at_hand(file, ("jpeg-q90-1568", 1), with_data=True) for file in files] == [False, False, True, True]
+    assert cache._bytes == sum(len(one.data) for one in made[2:])
+
+
+def test_what_is_known_of_a_picture_outlives_its_bytes_and_brings_them_back(tmp_path):
+    cache, file = SentPictures(), Counted(picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))))
+    made = cache.get(file, ("jpeg-q90-1568", 1))
+    cache.let_go(made.sha256)
+    known = cache.get(file, ("jpeg-q90-1568", 1), with_data=False)
+    assert (known.data, known.sha256, known.size, file.reads) == (None, made.sha256, len(made.data), 1)
+    assert cache.data_of(made.sha256) == made.data and file.reads == 2
+
+
+def test_a_picture_that_comes_out_otherwise_than_it_was_learned_is_refused(tmp_path):
+    cache, file, transcode = SentPictures(), picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))), ("jpeg-q90-1568", 1)
+    made = SentPictures().get(file, transcode)
+    cache.learn(file.sha256, transcode, replace(made, data=None, sha256="0" * 64))
+    assert cache.get(file, transcode, with_data=False).sha256 == "0" * 64
+    with pytest.raises(DataError, match="comes out otherwise"):
+        cache.data_of("0" * 64)
 
 
 def test_a_changed_file_is_never_sent(tmp_path):

@@ -35,7 +35,7 @@ class DirectProtocol(ModelProtocol):
     async def judge(self, job: ModelJob, ask: Ask) -> list[ModelAnswer]:
         """One answer a check of the job, in order."""
         try:
-            shown = await asyncio.to_thread(lambda: packets.packet(job, packets.shown_references(job)))
+            shown = await _shown(job)
         except Unaskable as why:
             return asking.unasked(job, why)
         talk = Conversation(ask)
@@ -47,6 +47,14 @@ class DirectProtocol(ModelProtocol):
             read = zip(job.checks, _read(job, reply), strict=True)
             answers = [talk.answer(check.check_id, one) for check, one in read]
         return [asking.with_images(answer, job, shown.images) for answer in answers]
+
+
+async def _shown(job: ModelJob) -> EvidencePacket:
+    """The packet of the job; pictures that have to be opened for it are opened in a thread."""
+    ids = packets.shown_references(job)
+    if packets.is_at_hand(job, ids):
+        return packets.packet(job, ids)
+    return await asyncio.to_thread(packets.packet, job, ids)
 
 
 def _texts(profile: JudgeSpec) -> tuple[str, ...]:

@@ -20,12 +20,26 @@ if TYPE_CHECKING:
 FILE = "handles.jsonl"
 
 
+class Made(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the bytes of an upload were made from and what they are; `by` names the version of what decoded and encoded."""
+
+    source_sha256: str
+    transcode: tuple[str, int]
+    by: str
+    mime: str
+    width: int
+    height: int
+    done: tuple[str, ...]
+
+
 class HandleLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
     """One line of handles.jsonl.
 
-    An upload has one line, `handed_in`. A batch has an `intent` before it is handed in, with the keys of its judgments by the
-    id of their request; `handed_in` with the provider's handle; `read` when its answers are in the journals, or `lost` when it
-    turned out never to have reached the provider.
+    An upload has an `intent` before it begins, with its name (`label`), and `handed_in` with the provider's handle; `lost`
+    when a kill came between and the provider has nothing of that name. Of a whole picture `handed_in` says what it was made
+    from, so that it need not be opened again. A batch has an `intent` before it is handed in, with the keys of its judgments by
+    the id of their request; `handed_in` with the provider's handle; `read` when its answers are in the journals, or `lost` when
+    it turned out never to have reached the provider.
     """
 
     kind: Literal["upload", "batch"]
@@ -40,6 +54,8 @@ class HandleLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     judge_sha256: str = ""
     call: int = 0
     items: dict[str, list[str]] = {}
+    bytes: int = 0  # of an upload
+    made: Made | None = None
 
 
 @dataclass(slots=True)
@@ -60,7 +76,17 @@ class Handles:
     journal: Journal
     account: str
     uploads: dict[str, HandleLine] = field(default_factory=dict)  # by SHA-256 of the bytes sent, the newest
+    begun: dict[str, HandleLine] = field(default_factory=dict)  # the same, intents of this run without an end
     known: set[str] = field(default_factory=set)  # handles of all batches ever written down here
+
+    def take(self, line: HandleLine) -> None:
+        """Count a line of an upload of this account."""
+        if line.event == "intent":
+            self.begun[line.sha256] = line
+            return
+        self.begun.pop(line.sha256, None)
+        if line.event == "handed_in":
+            self.uploads[line.sha256] = line
 
     def batches_of(self, judge: str, judge_sha256: str) -> list[OpenBatch]:
         """The judge's open batches, in the order they were begun."""
@@ -85,11 +111,12 @@ def open_handles(run_path: Path, reuse: Iterable[str | Path], account: str) -> H
     """
     handles = Handles(Journal(run_path / FILE), account)
     for path in [*(Path(other) / FILE for other in reuse), handles.journal.path]:
+        handles.begun.clear()  # what another run began is its own to end
         for line in read_handles(path):
-            if line.account == account and line.kind == "upload":
-                handles.uploads[line.sha256] = line
-            elif line.kind == "batch" and line.handle:
+            if line.kind == "batch" and line.handle:
                 handles.known.add(line.handle)
+            elif line.kind == "upload" and line.account == account:
+                handles.take(line)
     return handles
 
 

@@ -13,6 +13,7 @@ from longbanana_nb.errors import CallError, DataError, Incomplete
 from longbanana_nb.judging import batching, costing
 from longbanana_nb.judging.bills import Bill, Tariff, tokens
 from longbanana_nb.judging.desk import Desk, Flight, StopAsking
+from longbanana_nb.judging.halts import halt_of
 from longbanana_nb.judging.handles import Handles, open_handles
 from longbanana_nb.judging.keeping import Keeper
 from longbanana_nb.judging.model_jobs import Line, Maker, Work
@@ -190,7 +191,7 @@ class Judging:
         """Ask everything; then again what could not be read, until nothing of it is left."""
         try:
             if desk.uploads is not None:
-                await desk.uploads.forget_what_is_gone()
+                await desk.uploads.take_stock()
             while opened and not self.is_over():
                 if self.sending.batch:
                     await batching.Batching(self, desk, keeper, self.patience.batches).work(opened)
@@ -200,7 +201,7 @@ class Judging:
                     await keeper.release()
                 opened = [(maker, one) for maker, one in opened if self._is_open(one)]
         except (ProviderError, Incomplete) as error:
-            self.halt = self.halt or self._as_halt(error)
+            self.halt = self.halt or halt_of(self.opening.profile.name, error)
 
     def _line(self, opened: list[tuple[Maker, OpenCandidate]]) -> Line:
         line = Line(self.sending.cache != "off")
@@ -218,17 +219,18 @@ class Judging:
 
     async def _ask_all(self, desk: Desk, keeper: Keeper, line: Line) -> None:
         running: dict[asyncio.Task[None], Work] = {}
+        ended: asyncio.Queue[asyncio.Task[None]] = asyncio.Queue()
         stopped_at: float | None = None
         try:
             while True:
                 while len(running) < self.limits.concurrency and not self.is_over() and (work := line.next()) is not None:
-                    running[asyncio.create_task(self._ask(desk, keeper, work))] = work
+                    task = asyncio.create_task(self._ask(desk, keeper, work))
+                    task.add_done_callback(ended.put_nowait)
+                    running[task] = work
                 if not running:
                     return
-                done, _ = await asyncio.wait(running, timeout=WAKE_S, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    work = running.pop(task)
-                    line.ended(work)
+                for task in await _some(ended, WAKE_S):
+                    line.ended(running.pop(task))
                     if not task.cancelled():
                         task.result()
                 if self.is_over():
@@ -256,7 +258,7 @@ class Judging:
         except DataError as fault:
             self.fail(work, fault)
         except (ProviderError, Incomplete) as error:
-            self.halt = self.halt or self._as_halt(error)
+            self.halt = self.halt or halt_of(self.opening.profile.name, error)
 
     async def answers(self, work: Work, ask: Callable[[Request], Any], keeper: Keeper) -> list[ModelAnswer]:
         """The answers of one job. A request that the provider cannot take is one question's fault only where others worked."""
@@ -279,15 +281,14 @@ class Judging:
         if text not in self.opening.summary.failures:
             self.opening.summary.failures.append(text)
 
-    def _as_halt(self, error: ProviderError | Incomplete) -> BaseException:
-        """What a person is told who has to do something about it."""
-        if isinstance(error, Incomplete):
-            return error
-        name = f"judge {self.opening.profile.name!r}"
-        if error.is_quota:
-            return Incomplete(f"{name}: {error} The account's quota is used up. What was answered is kept; run it again later.")
-        if error.is_transient:
-            return Incomplete(f"{name}: {error} What was answered is kept; run the same command again later.")
-        if error.kind == "auth":
-            return CallError(f"{name}: the key is refused. {error} Asking was stopped; what was answered is kept.")
-        return CallError(f"{name}: {error} Asking was stopped at once; what was answered is kept.")
+
+async def _some(ended: asyncio.Queue[asyncio.Task[None]], timeout_s: float) -> list[asyncio.Task[None]]:
+    """What has ended, all of it; none where nothing does within so many seconds."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            found = [await ended.get()]
+    except TimeoutError:
+        return []
+    while not ended.empty():
+        found.append(ended.get_nowait())
+    return found

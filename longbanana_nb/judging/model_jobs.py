@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ class Work:
     shares_references: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Maker:
     """Makes the jobs of one judge on one case."""
 
@@ -53,9 +54,12 @@ class Maker:
         """The job that asks these units together."""
         return Work(opened, units, self._job(opened, units), shares_references)
 
+    @functools.cached_property
+    def _pictures(self) -> dict[str, PictureFile]:
+        return {one.id: PictureFile(one.id, one.file, one.sha256) for one in self.case.inputs}
+
     def _job(self, opened: OpenCandidate, units: tuple[Unit, ...]) -> ModelJob:
-        before = units[0].before
-        pictures = {one.id: PictureFile(one.id, one.file, one.sha256) for one in self.case.inputs}
+        before, pictures = units[0].before, self._pictures
         background = self.case.background
         return ModelJob(
             profile=self.profile,

@@ -12,6 +12,7 @@ from longbanana_nb.judging.looks import Box
 from longbanana_nb.judging.model_protocols import ModelJob, Unaskable
 from longbanana_nb.judging.protocols import PictureFile
 from longbanana_nb.judging.quoting import as_data, quoted
+from longbanana_nb.judging.sent_pictures import CACHE
 from longbanana_nb.providers.contracts import Picture, Text
 from longbanana_nb.runs import ImageSent
 
@@ -26,13 +27,17 @@ TEXT_BYTES = 64_000  # of a request, kept free for texts
 
 @dataclass(frozen=True, slots=True)
 class LabelledImage:
-    """A picture as it is shown: its role (candidate, background, reference), its id, and the label that stands before it."""
+    """A picture as it is shown: its role (candidate, background, reference), its id, and the label that stands before it.
+
+    `size` is that of its bytes; the picture itself has none where they lie with the provider already.
+    """
 
     role: str
     id: str
     label: str
     picture: Picture
     sent: ImageSent
+    size: int
 
     def parts(self) -> tuple[Text, Picture]:
         """Label and picture, as they go into a message."""
@@ -93,7 +98,7 @@ def labelled(job: ModelJob, id_: str | None, box: Box | None = None) -> Labelled
     """One picture of the job, or a box of it, under its label; `id_` is a reference's, None is the candidate."""
     role, file = picture_of(job, id_)
     name = transcodes.transcode_of(job.profile)
-    made = transcodes.CACHE.get(file, name, box)
+    made = CACHE.get(file, name, box, with_data=not is_uploaded(job))
     steps = [f"{name[0]}@{name[1]}", *made.done]
     label = "CANDIDATE" if id_ is None else f"{role.upper()} {quoted(id_)}"
     if box is not None:
@@ -101,7 +106,20 @@ def labelled(job: ModelJob, id_: str | None, box: Box | None = None) -> Labelled
         label = f"CROP {as_data(list(box))} OF {label}"
     picture = Picture(made.sha256, made.mime, made.width, made.height, data=made.data)
     shown_id = CANDIDATE if id_ is None else id_
-    return LabelledImage(role, shown_id, label, picture, ImageSent(role, shown_id, file.sha256, made.sha256, ", ".join(steps)))
+    sent = ImageSent(role, shown_id, file.sha256, made.sha256, ", ".join(steps))
+    return LabelledImage(role, shown_id, label, picture, sent, made.size)
+
+
+def is_uploaded(job: ModelJob) -> bool:
+    """Whether pictures lie with the provider and requests name them."""
+    return job.profile.sending is not None and job.profile.sending.images == "uploaded"
+
+
+def is_at_hand(job: ModelJob, reference_ids: Iterable[str]) -> bool:
+    """Whether `packet` would open no picture, so that it may be called on an event loop."""
+    name, with_data = transcodes.transcode_of(job.profile), not is_uploaded(job)
+    files = [job.candidate, *(job.references[id_] for id_ in reference_ids if id_ in job.references)]
+    return all(CACHE.at_hand(file, name, with_data=with_data) for file in files)
 
 
 def picture_of(job: ModelJob, id_: str | None) -> tuple[str, PictureFile]:
@@ -124,15 +142,15 @@ def require_fits(job: ModelJob, images: Sequence[LabelledImage]) -> None:
     Raises:
         Unaskable: `too_large` with every number found and its limit; `unanswerable` for a type the model does not take.
     """
-    model, is_uploaded = job.model, job.profile.sending is not None and job.profile.sending.images == "uploaded"
+    model, is_inline = job.model, not is_uploaded(job)
     taken = model.limits.formats
     if strange := sorted({image.picture.mime for image in images if taken and image.picture.mime not in taken}):
         raise Unaskable("unanswerable", f"{', '.join(strange)}: {model.id} takes {', '.join(taken)}")
     found = [
         *_too_many(model, images),
-        *(text for image in images for text in _too_large(model, image, len(images), is_uploaded)),
+        *(text for image in images for text in _too_large(model, image, len(images), is_inline)),
     ]
-    if not is_uploaded and model.limits.request_bytes is not None:
+    if is_inline and model.limits.request_bytes is not None:
         whole = sum(_inline_bytes(image) for image in images) + TEXT_BYTES
         if whole > model.limits.request_bytes:
             found.append(f"{whole:,} bytes with texts in one request; at most {model.limits.request_bytes:,}")
@@ -145,7 +163,7 @@ def _too_many(model: Model, images: Sequence[LabelledImage]) -> list[str]:
     return [f"{len(images)} images; at most {most}"] if most is not None and len(images) > most else []
 
 
-def _too_large(model: Model, image: LabelledImage, count: int, is_uploaded: bool) -> list[str]:
+def _too_large(model: Model, image: LabelledImage, count: int, is_inline: bool) -> list[str]:
     limits, picture = model.limits, image.picture
     name = f"{image.label} is {picture.width}x{picture.height} pixels"
     side = max(picture.width, picture.height)
@@ -161,14 +179,14 @@ def _too_large(model: Model, image: LabelledImage, count: int, is_uploaded: bool
             f"{name}; over {limits.unscaled_side} a side or {limits.unscaled_tokens} tokens the provider would scale it down:"
             " choose a smaller transcode"
         )
-    size = len(picture.data or b"") if is_uploaded else _inline_bytes(image)
+    size = _inline_bytes(image) if is_inline else image.size
     if limits.image_bytes is not None and size > limits.image_bytes:
         found.append(f"{image.label} has {size:,} bytes as sent; at most {limits.image_bytes:,}")
     return found
 
 
 def _inline_bytes(image: LabelledImage) -> int:
-    return -(-len(image.picture.data or b"") // 3) * 4
+    return -(-image.size // 3) * 4
 
 
 def _marked(image: LabelledImage) -> LabelledImage:

@@ -31,6 +31,8 @@ def quoted(id_: str) -> str:
 
 def visible(text: str) -> str:
     """`text` with what a page or terminal would obey and not show written out (`\\x1b`, `\\u202e`); line ends and tabs stay."""
+    if text.isprintable():
+        return text
     return "".join(_named(letter) if _is_hidden(letter) else letter for letter in text.replace("\r\n", "\n"))
 
 
@@ -42,7 +44,9 @@ def kept_text(text: str, characters: int = RATIONALE_CHARACTERS) -> str:
 
 def kept_raw(text: str) -> str:
     """A reply as it came, without keys, at most 4 KB of UTF-8; half surrogate pairs, which no file can hold, are written out."""
-    whole = "".join(_named(letter) if unicodedata.category(letter) == "Cs" else letter for letter in redact(text))
+    whole = redact(text)
+    if not whole.isprintable():
+        whole = "".join(_named(letter) if unicodedata.category(letter) == "Cs" else letter for letter in whole)
     return whole.encode("utf-8")[:RAW_BYTES].decode("utf-8", "ignore")
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import PIL
 from PIL import Image
 
 from longbanana_nb.errors import CallError
@@ -21,7 +20,6 @@ from longbanana_nb.vision.arrays import Pixels
 
 DEFAULT = ("jpeg-q90-1568", 3)
 PATCH = 28  # pixels; Claude counts pictures in patches of this side (docs/model-judges.md)
-CACHE_BYTES = 256 * 1024 * 1024
 JPEG_QUALITY = 90
 CROP_VERSION = "crop-1"
 CROP_SIDE = 768  # a crop is enlarged to this long side: models see little in small pictures
@@ -29,19 +27,28 @@ LEAST_CROP_PX = 4
 DEFAULT_CROP_BOUNDS = (1568, 1568)  # long side and patches of a crop, so that no provider scales it down
 
 
+MADE_BY = f"Pillow {PIL.__version__}, {decoding.VERSION}"
+"""What decides, beside the transcode, which bytes a picture becomes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Transcoded:
-    """A picture as it is sent. `done` names the steps from the source's bytes to these, in order; `sha256` is of `data`."""
+    """A picture as it is sent. `done` names the steps from the source's bytes to these, in order.
 
-    data: bytes
+    `sha256` and `size` are of its bytes. `data` is None where an earlier process made them and they lie with a provider.
+    """
+
+    data: bytes | None
     mime: str
     width: int
     height: int
     sha256: str
     done: tuple[str, ...]
+    size: int
 
 
-Make = Callable[[bytes, str], Transcoded]
+Make = Callable[[bytes, str, str], Transcoded]
+"""From a source's bytes, where they lie and their SHA-256."""
 
 
 def _jpeg(longest: int, patches: int | None = None, *, keeps_plain: bool = False) -> Make:
@@ -50,10 +57,10 @@ def _jpeg(longest: int, patches: int | None = None, *, keeps_plain: bool = False
     With `keeps_plain` a JPEG that is all this already but for its quality is sent as it is: nothing is lost to a second encoding.
     """
 
-    def make(data: bytes, where: str) -> Transcoded:
+    def make(data: bytes, where: str, sha256: str) -> Transcoded:
         size = _plain_jpeg_size(data) if keeps_plain else None
         if size is not None and _bounded(size, longest, patches) == size:
-            return Transcoded(data, "image/jpeg", *size, sha256_bytes(data), ("as it is",))
+            return Transcoded(data, "image/jpeg", *size, sha256, ("as it is",), len(data))
         picture = decoding.decode(data, where)
         image, done = _scaled(Image.fromarray(picture.pixels), longest, list(picture.done), patches)
         return _encoded(image, "JPEG", done)
@@ -81,18 +88,18 @@ def _plain_jpeg_size(data: bytes) -> tuple[int, int] | None:
         return None  # the careful decoder says what is wrong
 
 
-def _png(data: bytes, where: str) -> Transcoded:
+def _png(data: bytes, where: str, _: str) -> Transcoded:
     picture = decoding.decode(data, where)
     return _encoded(Image.fromarray(picture.pixels), "PNG", list(picture.done))
 
 
-def _source(data: bytes, where: str) -> Transcoded:
+def _source(data: bytes, where: str, sha256: str) -> Transcoded:
     """The bytes as they are, once they are known to decode; what a decoder would have done is left to the model's provider."""
     picture = decoding.decode(data, where)
     with Image.open(io.BytesIO(data), formats=[picture.format]) as image:
         width, height = image.size
     left = tuple(f"not {step}" for step in picture.done)
-    return Transcoded(data, _mime(picture.format), width, height, sha256_bytes(data), left)
+    return Transcoded(data, _mime(picture.format), width, height, sha256, left, len(data))
 
 
 TRANSCODES: Mapping[tuple[str, int], Make] = {
@@ -124,50 +131,11 @@ def transcode_of(profile: JudgeSpec) -> tuple[str, int]:
     return name, version
 
 
-class TranscodeCache:
-    """Pictures made ready, kept by the source's hash, the transcode and the box; the longest unused go first. Safe in threads."""
-
-    def __init__(self, most_bytes: int = CACHE_BYTES) -> None:
-        self._most, self._bytes = most_bytes, 0
-        self._kept: OrderedDict[tuple[object, ...], Transcoded] = OrderedDict()
-        self._lock = threading.Lock()
-        self._making = [threading.Lock() for _ in range(16)]
-
-    def get(self, picture: PictureFile, transcode: tuple[str, int], box: Box | None = None) -> Transcoded:
-        """The picture, or a box of it, by a transcode; made once however many ask at the same time.
-
-        Raises:
-            DataError: where the picture's bytes changed or cannot be decoded.
-        """
-        key = (picture.sha256, transcode, box)
-        with self._making[hash(key) % len(self._making)]:
-            if (known := self._look_up(key)) is None:
-                known = _made(picture, transcode, box)
-                self._keep(key, known)
-            return known
-
-    def _look_up(self, key: tuple[object, ...]) -> Transcoded | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def _keep(self, key: tuple[object, ...], made: Transcoded) -> None:
-        with self._lock:
-            self._kept[key] = made
-            self._bytes += len(made.data)
-            while self._bytes > self._most and len(self._kept) > 1:
-                _, gone = self._kept.popitem(last=False)
-                self._bytes -= len(gone.data)
-
-
-CACHE = TranscodeCache()
-
-
-def _made(picture: PictureFile, transcode: tuple[str, int], box: Box | None) -> Transcoded:
+def made(picture: PictureFile, transcode: tuple[str, int], box: Box | None) -> Transcoded:
+    """A picture, or a box of it, by a transcode; DataError where its bytes changed or cannot be decoded."""
     data, where = picture.read(), f"{picture.file}"
     if box is None:
-        return TRANSCODES[transcode](data, where)
+        return TRANSCODES[transcode](data, where, picture.sha256)
     decoded = decoding.decode(data, where)
     image = Image.fromarray(crop(decoded.pixels, box))
     done = [*decoded.done, CROP_VERSION]
@@ -226,7 +194,7 @@ def _encoded(image: Image.Image, kind: str, done: list[str]) -> Transcoded:
     else:
         image.save(stream, "PNG", optimize=False, compress_level=6)
     data = stream.getvalue()
-    return Transcoded(data, _mime(kind), image.width, image.height, sha256_bytes(data), tuple(done))
+    return Transcoded(data, _mime(kind), image.width, image.height, sha256_bytes(data), tuple(done), len(data))
 
 
 def _mime(kind: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import itertools
+import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
@@ -51,6 +53,7 @@ class Anthropic(Adapter):
         self.model = model
         self._who, self._key, self._timeout_s = f"{model.provider}/{model.id}", key, timeout_s
         self._free = asyncio.Semaphore(connections)
+        self._calls_prefix, self._calls = uuid.uuid4().hex, itertools.count(1)
         self._client = anthropic.AsyncAnthropic(
             api_key=key,
             base_url=base_url,
@@ -77,18 +80,21 @@ class Anthropic(Adapter):
         """Lay a picture down for a week."""
         if picture.data is None:
             raise ProviderError("bad_request", f"{name} has no bytes to be uploaded.")
-        async with self._once():
-            file = await self._client.files.upload(file=(name, picture.data, picture.mime), expires_in_seconds=KEPT_S)
-        return Upload(file.id, _utc(file.expires_at))
+        form = {"body": {"expires_in_seconds": KEPT_S}, "files": [("file", (name, picture.data, picture.mime))]}
+        answer, _ = await self._said(self._client.post, "/v1/files", {"headers": {"Content-Type": "multipart/form-data"}}, **form)
+        return read_answer(self._who, lambda: _upload(answer))
 
     async def uploads(self) -> list[Upload]:
         """The files that lie with the provider and have not expired."""
-        now, found = dt.datetime.now(dt.UTC), []
-        async with self._once():
-            async for file in self._client.files.list(limit=1000):
-                if file.expires_at is None or file.expires_at > now:
-                    found.append(Upload(file.id, _utc(file.expires_at)))  # noqa: PERF401 - an async page
-        return found
+        found: list[Upload] = []
+        page, now = None, dt.datetime.now(dt.UTC)
+        while True:
+            asked = {"limit": 1000} | ({"page": page} if page else {})
+            answer, _ = await self._said(self._client.get, "/v1/files", {"params": asked})
+            found += read_answer(self._who, partial(_uploads, answer))
+            page = answer.get("next_page")
+            if not page:
+                return [one for one in found if one.expires_at is None or dt.datetime.fromisoformat(one.expires_at) > now]
 
     async def open_batch(self, items: Sequence[BatchItem], label: str) -> Batch:
         """Hand in a batch. Anthropic keeps no label: a lost handle is found again by its time."""
@@ -154,10 +160,17 @@ class Anthropic(Adapter):
         return await asyncio.to_thread(build) if is_large else build()
 
     async def _post(self, path: str, content: bytes, headers: dict[str, str]) -> tuple[Mapping[str, Any], str | None]:
+        return await self._said(self._client.post, path, {"headers": headers}, content=content)
+
+    def _call_id(self) -> str:
+        """A new id for a call; the SDK would draw random bytes for each."""
+        return f"{self._calls_prefix}-{next(self._calls)}"
+
+    async def _said(self, verb: Any, path: str, options: dict[str, Any], **given: Any) -> tuple[Mapping[str, Any], str | None]:
+        """The object that an answer holds, and the request's id. The SDK's models, which we do not read, are not built."""
         async with self._once():
-            post: Any = self._client.post
-            response: httpx2.Response = await post(
-                path, cast_to=httpx2.Response, content=content, options={"headers": headers}, stream=True
+            response: httpx2.Response = await verb(
+                path, cast_to=httpx2.Response, options=options | {"idempotency_key": self._call_id()}, stream=True, **given
             )
             data = await whole(self._who, response)
         request_id = response.headers.get("request-id")
@@ -196,6 +209,16 @@ def _batch(answer: Mapping[str, Any]) -> Batch:
         created_at=answer["created_at"],
         detail=answer["processing_status"],
     )
+
+
+def _uploads(page: Mapping[str, Any]) -> list[Upload]:
+    return [_upload(file) for file in page["data"]]
+
+
+def _upload(file: Mapping[str, Any]) -> Upload:
+    expires_at = file.get("expires_at")
+    moment = dt.datetime.fromisoformat(expires_at) if expires_at else None
+    return Upload(file["id"], _utc(moment), file.get("filename"), file.get("size_bytes"))
 
 
 def _utc(moment: dt.datetime | None) -> str | None:

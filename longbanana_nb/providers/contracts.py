@@ -161,10 +161,15 @@ class ProviderError(WorkbenchError):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file lying with the provider; `expires_at` in UTC, ISO 8601, None where it stays."""
+    """A file lying with the provider; `expires_at` in UTC, ISO 8601, None where it stays.
+
+    `name` is what it was laid down under and `size` its bytes, where the provider tells.
+    """
 
     handle: str
     expires_at: str | None
+    name: str | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,7 +89,7 @@ class Google(Adapter):
         if file.state is not types.FileState.ACTIVE or not file.uri:
             told = file.error.message if file.error else file.state
             raise ProviderError("bad_request", f"{self._who}: the upload cannot be used: {told}.")
-        return Upload(file.uri, _moment(file.expiration_time))
+        return _upload(file, file.uri)
 
     async def uploads(self) -> list[Upload]:
         """The usable files of the project that have not expired."""
@@ -99,7 +99,7 @@ class Google(Adapter):
             pages = await self._connection.client.aio.files.list(config=types.ListFilesConfig(page_size=100))
             files = [file async for file in pages if file.state is types.FileState.ACTIVE]
         left = [file for file in files if file.expiration_time is None or file.expiration_time > now]
-        return [Upload(file.uri, _moment(file.expiration_time)) for file in left if file.uri]
+        return [_upload(file, file.uri) for file in left if file.uri]
 
     async def open_batch(self, items: Sequence[BatchItem], label: str) -> Batch:
         """Hand in a batch: inline where it fits, else as a file of requests."""
@@ -154,6 +154,10 @@ class Google(Adapter):
         if self.model.route == "vertex":
             told = f"{self._who}: {what} on the route vertex want a bucket of Google Cloud Storage; use the route developer."
             raise ProviderError("bad_request", told)
+
+
+def _upload(file: types.File, uri: str) -> Upload:
+    return Upload(uri, _moment(file.expiration_time), file.display_name, file.size_bytes)
 
 
 def _moment(moment: dt.datetime | None) -> str | None:

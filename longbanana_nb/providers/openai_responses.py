@@ -15,6 +15,7 @@ from longbanana_nb.providers.wire_json import bounded, encode, read_answer
 
 if TYPE_CHECKING:
     from openai.types import Batch as TheirBatch
+    from openai.types import FileObject
 
     from longbanana_nb.providers.catalogue import Model
 
@@ -56,14 +57,14 @@ class OpenAIResponses(Adapter):
                 purpose=_PURPOSE,
                 expires_after={"anchor": "created_at", "seconds": UPLOAD_DAYS * 86_400},
             )
-        return Upload(file.id, _moment(file.expires_at))
+        return _upload(file)
 
     async def uploads(self) -> list[Upload]:
         """The pictures that lie with OpenAI and have not expired."""
         now = dt.datetime.now(dt.UTC).timestamp()
         async with self._connection.once():
             files = [file async for file in self._connection.client.files.list(purpose=_PURPOSE, limit=10_000)]
-        return [Upload(file.id, _moment(file.expires_at)) for file in files if file.expires_at is None or file.expires_at > now]
+        return [_upload(file) for file in files if file.expires_at is None or file.expires_at > now]
 
     async def open_batch(self, items: Sequence[BatchItem], label: str) -> Batch:
         """Hand in a batch: a file of requests first, then the batch over it."""
@@ -151,6 +152,10 @@ def _batch(batch: TheirBatch) -> Batch:
         label=(batch.metadata or {}).get("label"),
         detail="; ".join(f"{fault.code}: {fault.message}" for fault in faults) or None,
     )
+
+
+def _upload(file: FileObject) -> Upload:
+    return Upload(file.id, _moment(file.expires_at), file.filename, file.bytes)
 
 
 def _moment(seconds: float | None) -> str | None:

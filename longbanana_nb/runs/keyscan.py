@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -88,6 +89,11 @@ def _kind_in_file(path: Path) -> str | None:
 
 
 def _set_keys(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name, value in sorted(environment.items()):
-        if _KEY_VARIABLE.search(name) and len(value) >= _SHORTEST_SECRET:
+    for name in sorted(name for name in environment if _names_a_key(name)):
+        if len(value := environment[name]) >= _SHORTEST_SECRET:
             yield name, value
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_a_key(name: str) -> bool:
+    return _KEY_VARIABLE.search(name) is not None
