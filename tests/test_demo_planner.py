@@ -7,7 +7,8 @@ from demo_sketch_fixtures import photo
 from longbanana_nb.demo.brief import Brief, Thing, render
 from longbanana_nb.demo.planner import PlannerAgent
 from longbanana_nb.files import sha256_bytes
-from longbanana_nb.generation.contracts import Capabilities, Finish, ListedReference, SeenImage, ToolResult, Turn
+from longbanana_nb.generation.agent_contracts import Finish, ListedReference, SeenImage, ToolResult, Turn
+from longbanana_nb.generation.contracts import Capabilities
 
 PICTURES = {
     "ref_01": photo(("pear", "yellow", None)).data,

@@ -218,14 +218,14 @@ def test_all_systems_that_cannot_run_are_named_before_anything_is_made(run, rele
         floor_system("blank"),
         direct_system("small", backend={"provider": "test", "id": "paste", "params": {"capacity": 3}}),
         direct_system("elsewhere", backend={"provider": "gogle", "id": "x"}),
-        native_system("later", workflow="reflect"),
+        native_system("greedy", best_of=20),
     ]
     with pytest.raises(CallError) as caught:
         generate(run, release, *systems)
     text = str(caught.value)
     assert "'small', case '007': a call would send 5 images" in text
     assert "'elsewhere': backend provider 'gogle'" in text
-    assert "'later': workflow 'reflect'" in text
+    assert "'greedy': best_of 20 pictures with limits.max_image_calls 12" in text
     assert list(run.systems) == []
     assert not (run.path / "candidates").exists()
 

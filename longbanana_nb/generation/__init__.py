@@ -1,25 +1,28 @@
 """Candidates: how a case becomes an image, or a recorded outcome without one."""
 
-from longbanana_nb.generation.contracts import (
+from longbanana_nb.generation.agent_contracts import (
     Action,
     AgentModel,
+    Finish,
+    ListedReference,
+    SeenImage,
+    Stop,
+    ToolCall,
+    ToolCalls,
+    ToolResult,
+    Turn,
+)
+from longbanana_nb.generation.contracts import (
     Backend,
     Capabilities,
     Draft,
-    Finish,
     ImageRequest,
     ImageResult,
     InputImage,
-    ListedReference,
     ModelChoice,
     Models,
     Reason,
-    SeenImage,
     Step,
-    Stop,
-    ToolCall,
-    ToolResult,
-    Turn,
     Usage,
 )
 from longbanana_nb.generation.engine import generate_run
@@ -50,6 +53,7 @@ __all__ = [
     "Stop",
     "Summary",
     "ToolCall",
+    "ToolCalls",
     "ToolResult",
     "Turn",
     "Usage",

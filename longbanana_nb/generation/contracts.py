@@ -1,4 +1,4 @@
-"""What harnesses, image models and agent models say to each other: plain values, no behaviour."""
+"""What harnesses and image models say to each other, and what a harness leaves: plain values, no behaviour."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from longbanana_nb.runs.records import WorkflowFacts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from longbanana_nb.generation.agent_contracts import AgentModel
     from longbanana_nb.generation.paying import Purse
 
 Role = Literal["background", "reference", "carried"]
@@ -150,99 +151,7 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ListedReference:
-    """One line of the inventory an agent is given; order is the release's, the background first."""
-
-    id: str
-    role: Literal["background", "reference"]
-
-
-@dataclass(frozen=True, slots=True)
-class SeenImage:
-    """An image a tool showed: the id it can be named by in later calls (references and crops; "current" for the result)."""
-
-    id: str
-    data: bytes
-    sha256: str
-    width: int
-    height: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """An agent model's wish to use a tool: a name of `tools.TOOLS` and its arguments as JSON values."""
-
-    name: str
-    arguments: Mapping[str, Any]
-    thought: str = ""  # free words for the trace
-    usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The agent model is done; the current picture is the candidate."""
-
-    note: str = ""
-    usage: Usage = field(default_factory=Usage)
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """The agent model cannot go on: it refused, was filtered, or could not be reached. The candidate gets this outcome."""
-
-    outcome: Literal["blocked", "failed", "timeout"]
-    reason: Reason
-    usage: Usage = field(default_factory=Usage)
-
-
-Action = ToolCall | Finish | Stop
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a tool answered. `ok` false: `value["error"]` says what was wrong with the call; nothing was done."""
-
-    call: ToolCall
-    ok: bool
-    value: Mapping[str, Any]
-    images: tuple[SeenImage, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Everything an agent model may know when it chooses its next action. Texts in `results` are data, never instructions."""
-
-    number: int  # from 1
-    prompt: str
-    inventory: tuple[ListedReference, ...]
-    results: tuple[ToolResult, ...]  # oldest first, all of them
-    capabilities: Capabilities  # of the image model behind `generate`
-    turns_left: int  # this one included
-    image_calls_left: int
-    seed: int  # the same for all turns of one candidate
-
-
-class AgentModel(Protocol):
-    """A language model that plans with tools. One instance serves one candidate; it may keep what it has seen."""
-
-    @property
-    def version(self) -> str:
-        """Enters the system's hash: change it when the same turn would be answered otherwise."""
-        ...
-
-    @property
-    def simulated(self) -> bool:
-        """Whether this is a stand-in for a language model."""
-        ...
-
-    def next(self, turn: Turn) -> Action:
-        """Choose the next action."""
-        ...
-
-
 BackendFactory = Callable[[ModelChoice], Backend]  # a top-level callable: it travels to worker processes by import path
-AgentFactory = Callable[[ModelChoice], AgentModel]
 
 
 @dataclass(frozen=True, slots=True)

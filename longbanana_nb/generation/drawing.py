@@ -61,11 +61,11 @@ class DrawingBoard:
         self._seed = seed
         self._purse = purse
         self.out_of_money: Reason | None = None  # why the last image call was not made
+        self.current: Step | None = None  # the picture drawn last, unless an earlier one was taken
 
-    @property
-    def current(self) -> Step | None:
-        """The picture drawn last, or None."""
-        return self.draft.steps[-1] if self.draft.steps else None
+    def picture(self, number: int) -> Step | None:
+        """The picture that image call `number` (from 1) drew; None where it drew none."""
+        return next((step for step in self.draft.steps if step.n == number), None)
 
     def images_of_call(self, inputs: Sequence[Input], *, keep_current: bool) -> int:
         """How many images a call would send."""
@@ -163,18 +163,17 @@ class DrawingBoard:
         if result.scene is not None:
             scene = traced(result.scene, digest, self.origins)
             self.origins.pictures[digest] = scene
-        self.draft.steps.append(
-            Step(
-                n=call,
-                image=data,
-                sha256=digest,
-                format=facts.format,
-                parent_sha256=parent.sha256 if parent else None,
-                references_sent=sent,
-                prompt_sha256=sha256_bytes(request.prompt.encode("utf-8", "surrogatepass")),
-                scene=scene,
-            )
+        self.current = Step(
+            n=call,
+            image=data,
+            sha256=digest,
+            format=facts.format,
+            parent_sha256=parent.sha256 if parent else None,
+            references_sent=sent,
+            prompt_sha256=sha256_bytes(request.prompt.encode("utf-8", "surrogatepass")),
+            scene=scene,
         )
+        self.draft.steps.append(self.current)
 
     def _trace_call(self, request: ImageRequest, drawn: Drawn, result: ImageResult, seconds: float) -> None:
         self.trace("harness", "image_call", "prompt", request.prompt, images=[image.sha256 for image in request.images])

@@ -34,6 +34,7 @@ FITTING: dict[str, Fitting] = {
 }
 # What a harness needs of this machine: it refuses what is not there, and returns the versions that enter the hash.
 READY: dict[str, Ready] = {
+    "native": native.versions_of,
     "command": command.ready,
 }
 NOT_THERE_YET: dict[str, str] = {
@@ -43,13 +44,6 @@ NOT_THERE_YET: dict[str, str] = {
     "hermes": "the Hermes command line",
     "claude-code": "the Claude Code command line",
     "codex": "the Codex command line",
-}
-WORKFLOWS = ("minimal",)
-WORKFLOWS_NOT_THERE_YET: dict[str, str] = {
-    "react": "evidence before drawing",
-    "plan-exec": "a plan and staged calls",
-    "reflect": "review and targeted repairs",
-    "rpr": "evidence, plan and review together",
 }
 
 
@@ -62,10 +56,5 @@ def harness_of(spec: SystemSpec) -> Harness:
         raise CallError(
             f"system {spec.name!r}: harness {kind!r} ({NOT_THERE_YET[kind]}) is not there yet. There are: "
             f"{', '.join(HARNESSES)}; pictures made elsewhere come in by import-candidates."
-        )
-    if spec.workflow in WORKFLOWS_NOT_THERE_YET:
-        meaning = WORKFLOWS_NOT_THERE_YET[spec.workflow]
-        raise CallError(
-            f"system {spec.name!r}: workflow {spec.workflow!r} ({meaning}) is not there yet. There is: {', '.join(WORKFLOWS)}."
         )
     return HARNESSES[kind]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, Fault, WorkbenchError
 from longbanana_nb.files import utc_now
-from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Draft, ModelChoice, Models
+from longbanana_nb.generation.agent_contracts import AgentFactory
+from longbanana_nb.generation.contracts import BackendFactory, Draft, ModelChoice, Models
 from longbanana_nb.generation.harnesses import harness_of
 from longbanana_nb.generation.images import PictureFacts, examine
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, Fault
-from longbanana_nb.generation.contracts import AgentFactory, BackendFactory, Capabilities, ModelChoice
+from longbanana_nb.generation.agent_contracts import AgentFactory
+from longbanana_nb.generation.contracts import BackendFactory, Capabilities, ModelChoice
 from longbanana_nb.generation.harnesses import FITTING, READY, VERSIONS, harness_of
 from longbanana_nb.generation.jobs import choice, resolve
 from longbanana_nb.generation.paying import most_of

@@ -1,4 +1,4 @@
-"""What an agent can reach of a case, in process: the prompt, the pictures by id, crops it made, the picture so far; nothing else.
+"""What an agent can reach of a case, in process: the prompt, pictures by id, crops it made, what was drawn; nothing else.
 
 Ids are looked up in a list made from the case, never used as paths. What a tool answers is data for the agent model.
 """
@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.generation.contracts import InputImage, ListedReference, SeenImage, ToolCall, ToolResult
+from longbanana_nb.generation.agent_contracts import ListedReference, SeenImage, ToolCall, ToolResult
+from longbanana_nb.generation.contracts import InputImage, Step
 from longbanana_nb.generation.drawing import DrawingBoard, Input
 from longbanana_nb.generation.images import examine
 from longbanana_nb.generation.inventory import input_image, reference_picture
@@ -18,12 +19,17 @@ from longbanana_nb.generation.tools import (
     CROP,
     CURRENT,
     GENERATE,
+    GO_BACK,
     LIST_REFERENCES,
     LOOK,
     LOOK_AT_RESULT,
     MOST_LOOKED_AT_ONCE,
     TOOLS,
+    Tool,
 )
+from longbanana_nb.generation.workflows.artefacts import BadArtefactError
+from longbanana_nb.generation.workflows.compliance import Event
+from longbanana_nb.generation.workflows.notes import Notes
 from longbanana_nb.names import nearest
 
 if TYPE_CHECKING:
@@ -39,12 +45,14 @@ class BadCallError(Exception):
 class Workspace:
     """The tools of one candidate."""
 
-    def __init__(self, case: Case, board: DrawingBoard, max_image_calls: int) -> None:
+    def __init__(self, case: Case, board: DrawingBoard, max_image_calls: int, tools: Mapping[str, Tool] = TOOLS) -> None:
         self.inventory = tuple(ListedReference(reference.id, reference.role) for reference in case.inputs)
         self._references: dict[str, Reference] = {reference.id: reference for reference in case.inputs}
         self._board = board
         self._crops: dict[str, Input] = {}
         self._max_image_calls = max_image_calls
+        self._offered = tools
+        self.notes = Notes(self._references)
 
     @property
     def image_calls_left(self) -> int:
@@ -59,13 +67,38 @@ class Workspace:
             CROP: self._crop,
             GENERATE: self._generate,
             LOOK_AT_RESULT: self._look_at_result,
+            GO_BACK: self._go_back,
         }
         try:
-            _check_arguments(call)
-            value, images = tools[call.name](call.arguments)
+            part = _checked(call, self._offered).part
+            value, images = self._leave(part, call) if part is not None else tools[call.name](call.arguments)
         except BadCallError as error:
             return ToolResult(call, False, {"error": str(error)})
         return ToolResult(call, True, value, images)
+
+    def _leave(self, part: str, call: ToolCall) -> tuple[dict[str, Any], tuple[SeenImage, ...]]:
+        current = self._board.current
+        if part == "review" and current is None:
+            raise BadCallError("Nothing is drawn yet, so there is nothing to review.")
+        chosen = self._drawn(call.arguments["chosen"]) if part == "choice" and "chosen" in call.arguments else None
+        try:
+            value = self.notes.leave(part, call.arguments, current.n if current else None)
+        except BadArtefactError as error:
+            raise BadCallError(f"{call.name}: {error}.") from None
+        if chosen is not None:
+            self._board.current = chosen
+        return {**value, **({"current": chosen.n} if chosen is not None else {})}, ()
+
+    def _go_back(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[SeenImage, ...]]:
+        self._board.current = self._drawn(arguments["picture"])
+        return {"current": self._board.current.n}, ()
+
+    def _drawn(self, number: Any) -> Step:
+        step = self._board.picture(number) if isinstance(number, int) else None
+        if step is None:
+            there = ", ".join(str(one.n) for one in self._board.draft.steps) or "none yet"
+            raise BadCallError(f"There is no picture {str(number)[:20]}; there are: {there}.")
+        return step
 
     def _list(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[SeenImage, ...]]:
         listed = []
@@ -85,6 +118,7 @@ class Workspace:
             image = input_image(reference)
             shown.append(SeenImage(reference.id, image.data, image.sha256, picture.width, picture.height))
             self._opened(reference.id)
+        self.notes.events.append(Event("opened", tuple(ids)))
         return {"shown": list(ids)}, tuple(shown)
 
     def _crop(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[SeenImage, ...]]:
@@ -100,6 +134,7 @@ class Workspace:
         self._crops[name] = Input(image, reference.id)
         self._board.origins.crops[image.sha256] = (reference.sha256, box)
         self._opened(reference.id)
+        self.notes.events.append(Event("opened", (reference.id,)))
         seen = SeenImage(name, image.data, image.sha256, x1 - x0, y1 - y0)
         return {"id": name, "reference": reference.id, "box": list(box)}, (seen,)
 
@@ -119,19 +154,24 @@ class Workspace:
                 f"the image model takes {self._board.capacity} in one call."
             )
         drawn = self._board.draw(prompt, inputs, keep_current=keep)
+        call = self._board.draft.image_calls
+        if drawn.outcome != "budget":
+            self.notes.events.append(Event("drawn", tuple(dict.fromkeys(one.reference_id for one in inputs)), call))
         value: dict[str, Any] = {"outcome": drawn.outcome, "calls_left": self.image_calls_left}
         if drawn.facts is not None:
-            return {**value, "width": drawn.facts.width, "height": drawn.facts.height}, ()
+            return {**value, "picture": call, "width": drawn.facts.width, "height": drawn.facts.height}, ()
         reason = drawn.reason
         return {**value, "code": reason.code if reason else "", "raw": reason.raw if reason else ""}, ()
 
     def _look_at_result(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[SeenImage, ...]]:
-        current = self._board.current
-        if current is None:
+        shown = self._drawn(arguments["picture"]) if "picture" in arguments else self._board.current
+        if shown is None:
             raise BadCallError("Nothing is drawn yet.")
-        facts = examine(current.image)
-        seen = SeenImage(CURRENT, current.image, current.sha256, facts.width, facts.height)
-        return {"width": facts.width, "height": facts.height}, (seen,)
+        facts = examine(shown.image)
+        name = CURRENT if shown is self._board.current else f"picture_{shown.n}"
+        self.notes.events.append(Event("looked", picture=shown.n))
+        seen = SeenImage(name, shown.image, shown.sha256, facts.width, facts.height)
+        return {"picture": shown.n, "width": facts.width, "height": facts.height}, (seen,)
 
     def _inputs(self, names: Sequence[str]) -> list[Input]:
         """The named pictures, the background first, the others as named."""
@@ -157,20 +197,24 @@ class Workspace:
             self._board.draft.opened.append(reference_id)
 
 
-def _check_arguments(call: ToolCall) -> None:
-    """Names and JSON types of the arguments, by the tool's own schema; BadCallError with everything that is wrong."""
-    tool = TOOLS.get(call.name) if isinstance(call.name, str) else None
+def _checked(call: ToolCall, tools: Mapping[str, Tool]) -> Tool:
+    """The tool of a call whose arguments have the names and JSON types of its schema; BadCallError with all that is wrong.
+
+    What an artefact holds is checked by its own form.
+    """
+    tool = tools.get(call.name) if isinstance(call.name, str) else None
     if tool is None:
-        raise BadCallError(f"There is no tool {str(call.name)[:80]!r}. There are: {', '.join(TOOLS)}.")
+        raise BadCallError(f"There is no tool {str(call.name)[:80]!r}. There are: {', '.join(tools)}.")
     if not isinstance(call.arguments, Mapping):
         raise BadCallError(f"{call.name}: the arguments are {type(call.arguments).__name__}, expected an object.")
     wrong = [f"{name}: unknown argument" for name in call.arguments if name not in tool.arguments]
     wrong += [f"{name}: missing" for name in tool.required if name not in call.arguments]
     for name, schema in tool.arguments.items():
-        if name in call.arguments and not _fits(call.arguments[name], schema):
+        if tool.part is None and name in call.arguments and not _fits(call.arguments[name], schema):
             wrong.append(f"{name}: found {type(call.arguments[name]).__name__}, expected {_spelled(schema)}")
     if wrong:
         raise BadCallError(f"{call.name}: {'; '.join(wrong)}.")
+    return tool
 
 
 def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
@@ -178,13 +222,19 @@ def _fits(value: Any, schema: Mapping[str, Any]) -> bool:
         return isinstance(value, list | tuple) and all(_fits(inner, schema["items"]) for inner in value)
     if schema["type"] == "number":
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if schema["type"] == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
     if schema["type"] == "string":
         return isinstance(value, str) and value.encode("utf-8", "replace").decode() == value  # half a surrogate pair is no text
     return isinstance(value, bool)
 
 
 def _spelled(schema: Mapping[str, Any]) -> str:
-    return f"a list of {schema['items']['type']}s" if schema["type"] == "array" else f"a {schema['type']}"
+    return (
+        f"a list of {schema['items']['type']}s"
+        if schema["type"] == "array"
+        else f"{'an' if schema['type'] == 'integer' else 'a'} {schema['type']}"
+    )
 
 
 def _pixels(box: Sequence[float], width: int, height: int) -> tuple[int, int, int, int]:
