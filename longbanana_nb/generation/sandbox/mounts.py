@@ -74,7 +74,8 @@ def refuse_what_shows(shown: Mapping[str, Path], hidden: Iterable[Path]) -> None
 def arguments(cell: Cell, made: Mapping[str, int]) -> list[str]:
     """The options of bubblewrap, for `--args`; `made` maps the paths of `MADE` to open files with their text."""
     refuse_what_shows(mounted(cell), cell.hidden)
-    options = [*APART, "--tmpfs", "/", "--proc", "/proc", "--dev", "/dev"]
+    options = [*APART, "--tmpfs", "/", "--dev", "/dev"]
+    options += ["--proc", "/proc", "--remount-ro", "/proc"]  # root, even without capabilities, may write the kernel's settings
     options += ["--size", str(SHM_MB << 20), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]  # noqa: S108  # a path inside
     options += ["--size", str(min(TMP_MB, cell.disk_mb) << 20), "--tmpfs", "/tmp", "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
     for place in ROOTS:
