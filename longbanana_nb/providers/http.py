@@ -42,7 +42,12 @@ class Lanes(httpx2.AsyncBaseTransport):
         self._all: list[httpx2.AsyncBaseTransport] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request on a free lane; the lane is free again when the response is closed, or when none came."""
+        """Send a request on a free lane; the lane is free again when the response is closed, or when none came.
+
+        A body in pieces (a form) goes as one: every piece costs the processor as much as a whole body.
+        """
+        if not isinstance(request.stream, httpx2.ByteStream):
+            request.stream = httpx2.ByteStream(await request.aread())
         await self._room.acquire()
         lane = self._free.pop() if self._free else self._new()
         try:
