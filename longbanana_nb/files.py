@@ -16,6 +16,7 @@ from typing import Any
 from longbanana_nb.errors import DataError, Fault
 
 MAX_DIGITS = 1000
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def utc_now() -> str:
@@ -40,8 +41,7 @@ def canonical_json(value: Any) -> bytes:
     Raises:
         ValueError: for NaN and infinities, which JSON does not have.
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8")
+    return _CANONICAL.encode(value).encode("utf-8")
 
 
 def write_atomic(path: Path, data: bytes) -> None:
