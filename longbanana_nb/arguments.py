@@ -162,6 +162,9 @@ def _of_runs(verb: Verb) -> None:
     one = verb("merge", "join runs by unit into a new one")
     one.add_argument("out", type=Path, metavar="OUT")
     one.add_argument("runs", type=Path, nargs="+", metavar="RUN")
+    one.add_argument(
+        "--accept-drift", action="store_true", help="join them although a judge's canary moved too far; tables then say so"
+    )
 
     one = verb("verify", "re-hash every file of a run and recompute every table cell")
     one.add_argument("run", type=Path, metavar="RUN")

@@ -29,7 +29,7 @@ def audit_run(
     """Audit one judge on a run by minimal pairs; returns what `audits/<judge>/audit.json` holds (`lb.audit.v1`)."""
     from longbanana_nb.judging.audit.running import audit_judge
 
-    bench = _bench(run, profile, max_usd, patience, "audit")
+    bench = bench_of(run, profile, max_usd, patience, "audit")
     return audit_judge(bench, per_kind=pairs, seed=seed, source=source, graph_maker=pair_maker(bench.release.name))
 
 
@@ -39,7 +39,7 @@ def canary_run(
     """Ask the canary set of a run once more; returns what `audits/<judge>/canary.json` holds (`lb.canary-drift.v1`)."""
     from longbanana_nb.judging.audit.canary import ask_canary
 
-    return ask_canary(_bench(run, profile, max_usd, patience, "canary"), units=units, seed=seed)
+    return ask_canary(bench_of(run, profile, max_usd, patience, "canary"), units=units, seed=seed)
 
 
 def judge_of(run: Run, name: str | None) -> JudgeSpec:
@@ -59,7 +59,9 @@ def judge_of(run: Run, name: str | None) -> JudgeSpec:
     return run.judges[name].judge()
 
 
-def _bench(run: Run, profile: JudgeSpec, max_usd: float | None, patience: Patience | None, what: str) -> Bench:
+def bench_of(
+    run: Run, profile: JudgeSpec, max_usd: float | None = None, patience: Patience | None = None, what: str = "audit"
+) -> Bench:
     """The judge with the way it is asked; `what` says whose journal its answers go to, "audit" or "canary"."""
     from longbanana_nb.judging.audit.asking import ProbeAsker
     from longbanana_nb.judging.audit.running import Bench

@@ -201,9 +201,9 @@ def report(arguments: argparse.Namespace) -> int:
 
 def merge(arguments: argparse.Namespace) -> int:
     """Merge runs into a new folder."""
-    from longbanana_nb.runs import merge_runs
+    from longbanana_nb.retelling import merged
 
-    print(merge_runs(arguments.out, arguments.runs).path)
+    print(merged(arguments.out, arguments.runs, accept_drift=arguments.accept_drift).path)
     return 0
 
 

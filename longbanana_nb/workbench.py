@@ -214,13 +214,14 @@ def report(run_dir: PathLike) -> Path:
 
 
 def verify(run_dir: PathLike) -> list[Fault]:
-    """Every fault of a run: files against their hashes, journals, and each table cell recomputed from the journals."""
+    """Every fault of a run: files against their hashes, journals, and each table cell and audit recomputed from the journals."""
     from longbanana_nb.reporting.recompute import table_faults
+    from longbanana_nb.retelling import audit_faults
     from longbanana_nb.runs import verify_run
 
     run = open_folder(run_dir)
     faults = verify_run(run)
-    return faults or table_faults(run)
+    return faults or [*table_faults(run), *audit_faults(run)]
 
 
 def score_text(scores: Scores) -> str:

@@ -126,10 +126,10 @@ def test_the_line_warns_of_no_audit_and_of_a_stale_one(judged_run, server):
 
 
 def test_exchanged_references_reach_the_model_under_the_bound_id(judged_run, server):
-    from longbanana_nb.auditing import _bench
+    from longbanana_nb.auditing import bench_of
     from longbanana_nb.judging.audit.pairs import Side
 
-    bench = _bench(judged_run, profile(server), None, QUICK, "audit")
+    bench = bench_of(judged_run, profile(server), None, QUICK, "audit")
     record = next(judged_run.records())
     file = f"candidates/{record.system}/case_0/s0/{record.image.file}"
     plain = bench.questions().asked("case_0", "k0", Side(record.image.sha256, file), 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_json
 from longbanana_nb.reporting.numbers import count_cell, interval_cell, number_cell, percent
 from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
+from longbanana_nb.runs.drift import MOST_CHANGED, Drift, accepted_drifts
 
 if TYPE_CHECKING:
     from longbanana_nb.runs import Run
@@ -26,12 +27,15 @@ FIX = "Remove the folder and run `longbanana-nb audit` again, or restore it from
 
 def read_audit(run_folder: Path, judge: str) -> Audit | None:
     """What `audit` wrote of a judge (`lb.audit.v1`), None where it was not audited; DataError where it cannot be used."""
-    path = run_folder / "audits" / judge / "audit.json"
+    return _told(run_folder / "audits" / judge / "audit.json", "lb.audit.v1")
+
+
+def _told(path: Path, schema: str) -> Audit | None:
     if not path.is_file():
         return None
     found = read_json(path)
-    if not isinstance(found, dict) or found.get("schema") != "lb.audit.v1":
-        raise DataError("An audit cannot be read.", [Fault(str(path), "audit", "something else", "an lb.audit.v1 object", FIX)])
+    if not isinstance(found, dict) or found.get("schema") != schema:
+        raise DataError("An audit cannot be read.", [Fault(str(path), "audit", "something else", f"an {schema} object", FIX)])
     return found
 
 
@@ -42,11 +46,33 @@ def is_stale(audit: Audit, judge_sha256: str) -> bool:
 
 def audit_lines(run: Run) -> dict[str, str]:
     """The line under tables for each judge of a run; the truth needs none."""
+    accepted = accepted_drifts(run.path)
     return {
-        name: audit_line(name, read_audit(run.path, name), entry.sha256)
+        name: " ".join(
+            [
+                audit_line(name, read_audit(run.path, name), entry.sha256),
+                *drift_notes(name, read_canary(run.path, name), entry.sha256, [one for one in accepted if one.judge == name]),
+            ]
+        )
         for name, entry in run.judges.items()
         if entry.judge().protocol != "truth"
     }
+
+
+def read_canary(run_folder: Path, judge: str) -> Audit | None:
+    """What the canary of a judge came to (`lb.canary-drift.v1`), None where there is none; DataError where it cannot be used."""
+    return _told(run_folder / "audits" / judge / "canary.json", "lb.canary-drift.v1")
+
+
+def drift_notes(judge: str, told: Audit | None, judge_sha256: str, accepted: Sequence[Drift] = ()) -> Iterator[str]:
+    """What is known of a judge's drift: the round that differs most from the first one, and what was accepted in a merge."""
+    rounds = [one for one in told["drift"] if one["compared"]] if told and told["judge_sha256"] == judge_sha256 else []
+    if told and rounds:
+        worst = max(rounds, key=lambda one: one["changed"] / one["compared"])
+        first, later = (str(told["rounds"][n]["from"] or "")[:10] for n in (0, worst["round"]))
+        warning = "Warning: " if worst["changed"] > MOST_CHANGED * worst["compared"] else ""
+        yield f"{warning}Canary: {worst['changed']} of {worst['compared']} answers of {later} differ from those of {first}."
+    yield from (f"Warning: joined although {one.text()}; this was accepted." for one in accepted)
 
 
 def audit_line(judge: str, audit: Audit | None, judge_sha256: str) -> str:

@@ -59,7 +59,8 @@ def _fingerprint(folder: Path) -> Fingerprint:
 def _sources(folder: Path) -> Iterator[Path]:
     yield from (folder / name for name in PLAN)
     yield from sorted((folder / "weights").glob("*.json"))
-    yield from sorted((folder / "audits").glob("*/audit.json"))
+    yield from sorted((folder / "audits").glob("*/*.json"))
+    yield from sorted((folder / "audits").glob("*/accepted-drift.jsonl"))
     yield from sorted((folder / "judgments").glob("*/*/*.jsonl"))
     yield from sorted((folder / "candidates").glob("*/*/*/record.json"))
     yield from sorted((folder / "candidates").glob("*/*/*/image.*"))

@@ -64,19 +64,19 @@ def _score_faults(path: Path, wanted: dict[str, Any]) -> Iterator[Fault]:
         return
     found = read_json(path)
     wanted = json.loads(json.dumps(wanted))
-    yield from _differences(str(path), found, wanted)
+    yield from differences(str(path), found, wanted)
 
 
-def _differences(where: str, found: Any, wanted: Any) -> Iterator[Fault]:
+def differences(where: str, found: Any, wanted: Any, *, code: str = "score", fix: str = FIX) -> Iterator[Fault]:
     """The leaves in which two JSON values differ."""
     if isinstance(found, dict) and isinstance(wanted, dict) and found.keys() == wanted.keys():
         for key in wanted:
-            yield from _differences(f"{where} {key}", found[key], wanted[key])
+            yield from differences(f"{where} {key}", found[key], wanted[key], code=code, fix=fix)
     elif isinstance(found, list) and isinstance(wanted, list) and len(found) == len(wanted):
         for place, (a, b) in enumerate(zip(found, wanted, strict=True)):
-            yield from _differences(f"{where}[{place}]", a, b)
+            yield from differences(f"{where}[{place}]", a, b, code=code, fix=fix)
     elif found != wanted:
-        yield Fault(where, "score", _short(found), _short(wanted), FIX)
+        yield Fault(where, code, _short(found), _short(wanted), fix)
 
 
 def _short(value: Any) -> str:

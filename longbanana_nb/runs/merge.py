@@ -11,28 +11,33 @@ import msgspec
 
 from longbanana_nb.errors import CallError, DataError, Fault
 from longbanana_nb.runs.disk import saving
+from longbanana_nb.runs.drift import drift_faults, drifts
 from longbanana_nb.runs.journal import Journal
-from longbanana_nb.runs.judgments import JudgmentJournal
 from longbanana_nb.runs.ledger import united_calls
+from longbanana_nb.runs.merge_audits import unite_answers, unite_audits
 from longbanana_nb.runs.merge_units import candidate_folders, judgment_journals, merged_entries, merged_plan
 from longbanana_nb.runs.meta import RunMeta, write_meta
 from longbanana_nb.runs.plan import write_rows
 from longbanana_nb.runs.run import CASES, CHECKS, RUN_JSON, Run, open_run, relative_to_run
 
 LINES = ("labels/*.jsonl", "handles.jsonl")
+LEDGERS = ("judgments/*/calls.jsonl", "audits/*/calls.jsonl")
 
 
-def merge_runs(out: str | Path, runs: Sequence[Run | str | Path]) -> Run:
+def merge_runs(out: str | Path, runs: Sequence[Run | str | Path], *, accept_drift: bool = False) -> Run:
     """Unite runs into a new one at `out`; the runs themselves are only read.
 
     A unit found in several runs must have the same candidate in all of them; of outcomes other than an image,
     `interrupted` and `budget` give way to any other. Answers are united, the same line once, in the order of their
-    time; so scores are those of one run over everything. Derived folders (scores, tables, figures, notebooks, report)
-    are not taken over: `report` makes them anew.
+    time; so scores are those of one run over everything. Audits and canaries go along. Derived folders (scores, tables,
+    figures, notebooks, report) are not taken over: `report` makes them anew.
+
+    Args:
+        accept_drift: join answers of a judge whose canary moved further than `MOST_CHANGED`; the run then says so.
 
     Raises:
         CallError: where `out` exists or fewer than two runs are given.
-        DataError: listing every conflict (releases, names, plans, candidates), before anything is written; or where
+        DataError: listing every conflict (releases, names, plans, candidates, drift), before anything is written; or where
             the disk refuses, and then nothing stands at `out`.
     """
     target = Path(out).absolute()
@@ -45,6 +50,8 @@ def merge_runs(out: str | Path, runs: Sequence[Run | str | Path]) -> Run:
     meta = _merged_meta(opened, target, faults)
     cases, checks = merged_plan(opened, faults)
     folders = candidate_folders(opened, faults)
+    moved = drifts(opened)
+    faults += [] if accept_drift else drift_faults(moved, opened)
     if faults:
         raise DataError("The runs cannot be merged; nothing was written.", faults)
     building = target.with_name(f".{target.name}.merging")
@@ -55,6 +62,7 @@ def merge_runs(out: str | Path, runs: Sequence[Run | str | Path]) -> Run:
                 shutil.copytree(folder.source, building / folder.place, ignore=shutil.ignore_patterns("*.part", "*.torn"))
             _unite_judgments(opened, building)
             _unite_calls(opened, building)
+            unite_audits(opened, building, [one for one in moved if one.is_too_much])
             _unite_lines(opened, building)
             _unite_scenes(opened, building)
             write_rows(building / CASES, cases)
@@ -96,14 +104,13 @@ def _field(meta: RunMeta, name: str) -> Any:
 
 def _unite_judgments(runs: list[Run], building: Path) -> None:
     for place, sources in judgment_journals(runs).items():
-        answers = [answer for source in sources for answer in JudgmentJournal(source).read()]
-        unique = {msgspec.json.encode(answer): answer for answer in answers}
-        JudgmentJournal(building / place).append_many(sorted(unique.values(), key=lambda answer: answer.at))
+        unite_answers(sources, building / place)
 
 
 def _unite_calls(runs: list[Run], building: Path) -> None:
-    """The ledgers of judges: each call once, with what it cost."""
-    for place in sorted({path.relative_to(run.path) for run in runs for path in run.path.glob("judgments/*/calls.jsonl")}):
+    """The ledgers of judges and of their audits: each call once, with what it cost."""
+    found = {path.relative_to(run.path) for run in runs for pattern in LEDGERS for path in run.path.glob(pattern)}
+    for place in sorted(found):
         Journal(building / place).append_many(united_calls(run.path / place for run in runs))
 
 

@@ -16,17 +16,18 @@ from longbanana_nb.runs.records import Record, named_files, read_record
 from longbanana_nb.runs.results import is_part
 from longbanana_nb.runs.run import Run
 from longbanana_nb.runs.slots import CALLS, RECORD, TRACE, CandidateSlot
+from longbanana_nb.runs.verify_audits import audit_file_faults
 
 
 def verify_run(run: Run) -> list[Fault]:
     """Compare everything in a run folder with what its records say. Paths in the faults are relative to the run.
 
     Checked: candidates and steps against the hashes in their records, records against their place and their system's hash,
-    files no record names, judgments against the plan and the candidates they name, journals' lines, torn and
-    half-written files, and anything like a key. An empty list means that all of this holds. What a kill cut short and was
-    set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
+    files no record names, judgments against the plan and the candidates they name, journals' lines, pictures and answers of
+    audits, torn and half-written files, and anything like a key. An empty list means that all of this holds. What a kill cut
+    short and was set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
     """
-    faults = [*_candidates(run), *_judgments(run), *_judges_calls(run), *_remnants(run)]
+    faults = [*_candidates(run), *_judgments(run), *_judges_calls(run), *_audits(run), *_remnants(run)]
     return [*faults, *weights_faults(run), *key_faults(run.path)]
 
 
@@ -101,6 +102,11 @@ def _judges_calls(run: Run) -> Iterator[Fault]:
             read_calls(path)
         except DataError as error:
             yield from _within(run, error)
+
+
+def _audits(run: Run) -> list[Fault]:
+    faults = list(audit_file_faults(run))
+    return _within(run, DataError("Audits are not what they say.", faults)) if faults else []
 
 
 def _one_journal(run: Run, path: Path, checks: dict[tuple[str, str], str]) -> Iterator[Fault]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from longbanana_nb.errors import CallError
-from longbanana_nb.judging.audit.asking import Asked, ask_all, standing
+from longbanana_nb.judging.audit.asking import Asked, Questions, ask_all, standing
 from longbanana_nb.judging.audit.asking import answer_of as standing_answer
 from longbanana_nb.judging.audit.making import in_turn
 from longbanana_nb.judging.audit.numbers import Row, mean_shift, rate
@@ -56,10 +57,7 @@ def ask_canary(bench: Bench, *, units: int = USUAL_UNITS, seed: int = 1) -> dict
         frozen = _frozen(bench, units, seed)
         journal, questions = bench.folder.canary_answers, bench.questions()
 
-        def round_of(n: int) -> list[Asked]:
-            sides = [(one, Side(one.picture, one.file)) for one in frozen]
-            return [questions.asked(one.case_id, one.check_id, side, n) for one, side in sides]
-
+        round_of = partial(_asked, questions, frozen)
         number = _next_round(round_of, standing(journal.read()))
         asked = round_of(number)
         for one in asked:
@@ -68,7 +66,24 @@ def ask_canary(bench: Bench, *, units: int = USUAL_UNITS, seed: int = 1) -> dict
             ask_all(asked, journal, bench.profile, bench.asker, {})
         finally:
             told = _drift(bench, frozen, [round_of(n) for n in range(number + 1)])
+            write_json(bench.folder.canary_numbers, told)
     return told
+
+
+def retold(bench: Bench) -> dict[str, Any]:
+    """The drift that the answers there give now; nothing is asked and nothing written."""
+    frozen, questions = read_rows(canary_file(bench.run.path), CanaryUnit), bench.questions()
+    given, rounds = standing(bench.folder.canary_answers.read()), [_asked(questions, frozen, 0)]
+    later = _asked(questions, frozen, 1)
+    while any(one.key in given for one in later):
+        rounds.append(later)
+        later = _asked(questions, frozen, len(rounds))
+    return _drift(bench, frozen, rounds)
+
+
+def _asked(questions: Questions, frozen: Sequence[CanaryUnit], n: int) -> list[Asked]:
+    """The questions of a round."""
+    return [questions.asked(one.case_id, one.check_id, Side(one.picture, one.file), n) for one in frozen]
 
 
 def _frozen(bench: Bench, units: int, seed: int) -> list[CanaryUnit]:
@@ -118,10 +133,11 @@ def _next_round(round_of: Any, given: Mapping[str, Sequence[Judgment]]) -> int:
 
 
 def _drift(bench: Bench, frozen: Sequence[CanaryUnit], rounds: Sequence[Sequence[Asked]]) -> dict[str, Any]:
-    """Each whole round beside the first; written to the judge's folder."""
+    """Each round that has answers beside the first."""
     given = {key: standing_answer(lines) for key, lines in standing(bench.folder.canary_answers.read()).items()}
     answers = [[given.get(one.key) for one in asked] for asked in rounds]
-    told = {
+    answers = answers[:1] + [one for one in answers[1:] if any(one)]
+    return {
         "schema": "lb.canary-drift.v1",
         "judge": bench.profile.name,
         "judge_sha256": bench.judge_sha256,
@@ -130,8 +146,6 @@ def _drift(bench: Bench, frozen: Sequence[CanaryUnit], rounds: Sequence[Sequence
         "rounds": [_round(n, one) for n, one in enumerate(answers)],
         "drift": [{"round": n, "against": 0, **drift(answers[0], later)} for n, later in enumerate(answers) if n > 0],
     }
-    write_json(bench.folder.canary_numbers, told)
-    return told
 
 
 def _round(n: int, answers: Sequence[Judgment | None]) -> Row:

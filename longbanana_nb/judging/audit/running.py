@@ -134,6 +134,18 @@ def _sides(pair: Pair) -> tuple[tuple[str, Side], tuple[str, Side]]:
 
 def tell(bench: Bench, pairs: Sequence[Pair], asked: Mapping[Place, Asked]) -> dict[str, Any]:
     """Work out and write the numbers of what is answered now."""
+    told = _told(bench, pairs, asked)
+    write_json(bench.folder.numbers, told)
+    return told
+
+
+def retold(bench: Bench) -> dict[str, Any]:
+    """The numbers that the pairs and answers there give now; nothing is asked and nothing written."""
+    pairs = bench.folder.pairs()
+    return _told(bench, pairs, _asked(bench, pairs))
+
+
+def _told(bench: Bench, pairs: Sequence[Pair], asked: Mapping[Place, Asked]) -> dict[str, Any]:
     folder = bench.folder
     found = {key: answer_of(given) for key, given in standing(folder.answers.read()).items()}
     given = {place: found.get(one.key) for place, one in asked.items()}
@@ -141,7 +153,7 @@ def tell(bench: Bench, pairs: Sequence[Pair], asked: Mapping[Place, Asked]) -> d
     making = folder.making()
     stands = [one for one in given.values() if one is not None]
     questions = {one.key for one in asked.values()}
-    told = {
+    return {
         "schema": "lb.audit.v1",
         "judge": bench.profile.name,
         "judge_sha256": bench.judge_sha256,
@@ -157,8 +169,6 @@ def tell(bench: Bench, pairs: Sequence[Pair], asked: Mapping[Place, Asked]) -> d
         "repeats": _repeats(bench, pairs, given),
         "outcomes": [one.as_json() for one in outcomes],
     }
-    write_json(folder.numbers, told)
-    return told
 
 
 def _how(making: Making) -> dict[str, Any]:
