@@ -15,11 +15,13 @@ __all__ = [
     "audit",
     "canary",
     "claims",
+    "corrected",
     "figures",
     "generate",
     "import_candidates",
     "judge",
     "label",
+    "label_plan",
     "load_release",
     "main_judge",
     "open_run",
@@ -32,8 +34,10 @@ __all__ = [
     "verify",
 ]
 
+EXAMINING = ("audit", "canary", "claims", "corrected", "label", "label_plan")
+
 if TYPE_CHECKING:
-    from longbanana_nb.examining import audit, canary, claims, label
+    from longbanana_nb.examining import audit, canary, claims, corrected, label, label_plan
     from longbanana_nb.workbench import (
         figures,
         generate,
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        module = "examining" if name in ("audit", "canary", "claims", "label") else "workbench"
+        module = "examining" if name in EXAMINING else "workbench"
         return getattr(import_module(f"longbanana_nb.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -12,6 +12,7 @@ from longbanana_nb.runs.profiles import read_profile
 
 if TYPE_CHECKING:
     from longbanana_nb.claiming import JudgedClaims
+    from longbanana_nb.reporting import Table
 
 PathLike = str | Path
 
@@ -115,6 +116,26 @@ def label(
 
         done = [f"weights frozen to {freeze_weights(run, Path(freeze), pool=pool)}"]
     return "\n".join([*done, labelling.state_text(run)])
+
+
+def corrected(run_dir: PathLike | Run, *, judge: str | None = None, assume_common_bias: bool = False) -> Table:
+    """A judge's scores corrected with the settled labels of the run's newest design, as a table.
+
+    Args:
+        judge: None takes the first that looks at pixels. assume_common_bias: also correct systems without labels by the others'
+            mean bias, marked in the table; without it they are left out.
+    """
+    from longbanana_nb.reporting.corrected import corrected_run, table_of
+
+    run = run_dir if isinstance(run_dir, Run) else open_run(run_dir)
+    return table_of(run, corrected_run(run, judge=judge, assume_common_bias=assume_common_bias))
+
+
+def label_plan(run_dir: PathLike | Run) -> Table:
+    """What numbers of labels would buy: from the labels the run has, else from assumptions that the table states."""
+    from longbanana_nb.reporting.corrected import plan_table
+
+    return plan_table(run_dir if isinstance(run_dir, Run) else open_run(run_dir))
 
 
 def claims(run_dir: PathLike | Run, claims_file: PathLike | None = None) -> JudgedClaims:

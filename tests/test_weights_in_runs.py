@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from longbanana_nb import judge, labelling, score, tables, verify
+from longbanana_nb import corrected, judge, label_plan, labelling, score, tables, verify
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.runs import open_run
 from longbanana_nb.weighing import freeze_weights
@@ -115,3 +115,21 @@ def test_contrasts_are_dated_with_the_verdicts_that_were_there(run):
 def test_a_missing_weights_file_is_named_where_the_experiment_names_it(run):
     with pytest.raises(CallError, match=r"analysis\.weights.*no file"):
         judge(experiment(run, "weights: nowhere.json"))
+
+
+def test_labelled_runs_show_corrected_scores_and_what_more_labels_buy(run):
+    made = tables(open_run(run.path))
+    rows = {row.cells[0].text: row for group in made["corrected"].groups for row in group.rows}
+    assert set(rows) == set(run.systems)
+    assert "simulated raters" in " ".join(made["corrected"].notes)
+    assert made["corrected"].columns[-1].label == "Truth"
+    assert "seen on" in made["label_plan"].notes[0]
+    assert "tables/corrected.csv" in {path.relative_to(run.path).as_posix() for path in run.path.glob("tables/*.csv")}
+
+
+def test_without_labels_the_plan_states_what_it_assumes(run):
+    shutil.rmtree(run.path / "labels")
+    assert "assumed" in label_plan(run.path).notes[0]
+    assert "corrected" not in tables(open_run(run.path))
+    with pytest.raises(CallError, match="no design"):
+        corrected(run.path)

@@ -11,8 +11,10 @@ from longbanana_nb.files import read_text, write_atomic
 from longbanana_nb.reporting import report_parts as parts
 from longbanana_nb.reporting.audits import audit_table, read_audit
 from longbanana_nb.reporting.contrast_tables import contrast_table, pass_rate_table
+from longbanana_nb.reporting.corrected import correction_tables
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
+from longbanana_nb.reporting.judge_notes import repeat_lines, with_judge_notes
 from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
@@ -108,9 +110,11 @@ def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -
     made += [pass_rate_table(scores, facts, judge)]
     contrasts = contrast_table(scores, facts, judge, declared_text(run))
     made += [contrasts] if contrasts is not None else []
+    made += correction_tables(run)
     audits = {name: read_audit(run.path, name) for name in run.judges}
     made += [audit_table(one, run.judges[name].sha256) for name, one in audits.items() if one is not None]
-    return {table.name: table for table in made}
+    repeats = repeat_lines(grid)
+    return {table.name: with_judge_notes(table, facts, repeats) for table in made}
 
 
 def rendered(table: Table, suffix: str) -> bytes:
@@ -171,6 +175,9 @@ def _report(
             table("truth"),
             parts.picture(drawings["truth"]),
         )
+    if "corrected" in tables:
+        lead = "What people would say of every unit, from those that they labelled."
+        body += parts.section("corrected", "Corrected with labels", lead, table("corrected"), table("label_plan"))
     if audits := [name for name in tables if name.startswith("audit-")]:
         shown = [parts.picture(drawings["audit"])] if "audit" in drawings else []
         lead = "Minimal pairs: one edit that must change an answer, or must not."
