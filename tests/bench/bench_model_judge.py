@@ -20,7 +20,7 @@ import urllib.request
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,48 +98,56 @@ def per_check(said: dict[str, Any]) -> str:
     return f"{cpu:.2f} ms processor a check, {rate:.0f} checks a second, {whole:.0f} as a whole, {said['rss_mb']:.0f} MB"
 
 
+def bytes_row(bench: Bench, what: str, said: dict[str, Any], inline: dict[str, Any]) -> None:
+    """Bytes that a client sent, beside as many checks with their pictures inline, for 90 cases of a system."""
+    server, share = said["server"], said["answered"] / inline["answered"]
+    mega = server["bytes"] / share / bench.size.cases * 90 / 1e6
+    ratio = inline["server"]["bytes"] * share / server["bytes"]
+    bench.row(f"bytes, {what}", f"{mega:.0f} MB a system of 90 cases, 1/{ratio:.1f} of inline; {server['files']} uploads", "1/40")
+
+
 def judge_inline(bench: Bench) -> dict[str, Any]:
     """Ours with pictures in each request, in a fresh run."""
     return _judge(bench, "inline", _fresh(bench, "inline"))
 
 
-def _fresh(bench: Bench, name: str) -> Path:
-    path = bench.folder / name
+def _fresh(bench: Bench, name: str, systems: int = 1) -> Path:
+    """A run with nothing answered, and a provider that holds nothing."""
+    bench.server("/bench/forget", "POST")
+    path, size = bench.folder / name, replace(bench.size, systems=systems)
     shutil.rmtree(path, ignore_errors=True)
-    material.make_run(path, material.make_release(bench.folder / "release", bench.size), bench.size)
+    material.make_run(path, material.make_release(bench.folder / "release", size), size)
     return path
 
 
-def _judge(bench: Bench, images: str, run: Path) -> dict[str, Any]:
-    profile = material.write_profile(run, bench.url, images=images)
+def _judge(bench: Bench, images: str, run: Path, **changes: Any) -> dict[str, Any]:
+    profile = material.write_profile(run, bench.url, images=images, **changes)
     return bench.client("judge", str(run), str(profile), str(bench.concurrency))
 
 
-def compare_uploaded(bench: Bench, inline: dict[str, Any]) -> None:
-    """Pictures laid down once: a first system that uploads all, and the same questions again where all lies there."""
+def compare_uploaded(bench: Bench, inline: dict[str, Any]) -> dict[str, Any]:
+    """Pictures laid down once: a first system that uploads all, and whoever asks of the same pictures after it."""
     run = _fresh(bench, "uploaded")
     first = _judge(bench, "uploaded", run)
     bench.row("ours, uploaded, everything laid down first", per_check(first), "3 ms")
     journals = sum(file.stat().st_size for file in run.rglob("*.jsonl") if file.name != "checks.jsonl")
     bench.row("run log", f"{journals / first['answered'] / 1024:.2f} KB a judgment (with the ledger and handles)", "4 KB")
-    shutil.rmtree(run / "judgments")
-    again = _judge(bench, "uploaded", run)
-    bench.row("ours, uploaded, everything lies there", per_check(again), "3 ms")
-    _bytes(bench, inline["server"]["bytes"], first["server"]["bytes"], again["server"]["bytes"])
+    bytes_row(bench, "a first system, which lays everything down", first, inline)
+    again = _judge(bench, "uploaded", run, samples=2)
+    bench.row("ours, uploaded, a second sample: everything lies there", per_check(again), "3 ms")
+    bytes_row(bench, "a second sample of the same judge", again, inline)
+    other = _judge(bench, "uploaded", run, name="another", max_tokens=4000)
+    bench.row("ours, uploaded, another judge: everything lies there", per_check(other), "3 ms")
+    bytes_row(bench, "another judge of the same run", other, inline)
+    return other
 
 
-def _bytes(bench: Bench, inline: int, first: int, lying: int) -> None:
-    """Bytes of one system: pictures of cases are laid down once for all systems, candidates once for each."""
-    cases, size = bench.size.cases, bench.size
-    references = (first - lying) * size.references / (size.references + 1)
-    each = lying + (first - lying) / (size.references + 1)
-    for systems in (1, 10):
-        ratio = inline * systems / (references + each * systems)
-        mega = (references / systems + each) / cases * 90 / 1e6
-        bench.row(f"bytes a 90-case system, {systems} judged", f"{mega:.0f} MB, 1/{ratio:.0f} of inline", "1/40")
-    bench.row(
-        "bytes a 90-case system whose references lie there", f"{each / cases * 90 / 1e6:.0f} MB, 1/{inline / each:.0f}", "1/40"
-    )
+def many_systems(bench: Bench, inline: dict[str, Any], systems: int) -> None:
+    """Several systems judged at once: they share the references of each case."""
+    run = _fresh(bench, "systems", systems)
+    said = _judge(bench, "uploaded", run)
+    bench.row(f"ours, uploaded, {systems} systems, everything laid down first", per_check(said), "3 ms")
+    bytes_row(bench, f"{systems} systems, which lay everything down", said, inline)
 
 
 def kill_and_resume(bench: Bench) -> None:
@@ -173,7 +181,7 @@ def _keys(run: Path) -> Counter[str]:
     return Counter(json.loads(line)["key"] for line in lines)
 
 
-def compare_others(bench: Bench, inline: dict[str, Any], inspect: str | None) -> None:
+def compare_others(bench: Bench, inline: dict[str, Any], lying: dict[str, Any], inspect: str | None) -> None:
     """The bare SDK loop and Inspect AI on the same questions."""
     release = material.make_release(bench.folder / "release", bench.size)
     from longbanana_nb.runs import open_run
@@ -192,11 +200,11 @@ def compare_others(bench: Bench, inline: dict[str, Any], inspect: str | None) ->
     other = bench.said_by(bench.start(inspect, *command))
     bench.row("Inspect AI, inline, no pictures in its log", per_check(other))
     rate = other["server"]["steady_per_s"]
-    bench.row("throughput of ours, inline, to Inspect AI", f"{inline['server']['steady_per_s'] / rate:.1f} times")
     uploaded = _judge(bench, "uploaded", _fresh(bench, "beside-inspect"))
-    bench.row(
-        "throughput of ours, uploaded, to Inspect AI", f"{uploaded['answered'] / uploaded['wall_s'] / rate:.1f} times whole"
-    )
+    whole = other["answered"] / other["wall_s"]
+    for what, said in (("inline", inline), ("uploaded, everything lies there", lying), ("uploaded, laid down first", uploaded)):
+        steady, all_of_it = said["server"]["steady_per_s"] / rate, said["answered"] / said["wall_s"] / whole
+        bench.row(f"throughput to Inspect AI, {what}", f"{steady:.1f} times steady, {all_of_it:.1f} times as a whole", "10 times")
 
 
 def full_tables(bench: Bench) -> None:
@@ -223,6 +231,7 @@ def main() -> None:
     parser.add_argument("--checks", type=int, default=50)
     parser.add_argument("--references", type=int, default=32)
     parser.add_argument("--side", type=int, default=1024)
+    parser.add_argument("--systems", type=int, default=10, help="judged together for their bytes; 1 leaves that out")
     parser.add_argument("--latency", type=float, default=0.05)
     parser.add_argument("--concurrency", type=int, default=32)
     parser.add_argument("--unpinned", action="store_true")
@@ -235,9 +244,11 @@ def main() -> None:
         bench = Bench(folder, size, url, given.concurrency, None if given.unpinned else 0)
         inline = judge_inline(bench)
         bench.row("ours, inline", per_check(inline), "1.3 times the bare loop")
-        compare_uploaded(bench, inline)
+        lying = compare_uploaded(bench, inline)
+        if given.systems > 1:
+            many_systems(bench, inline, given.systems)
         kill_and_resume(bench)
-        compare_others(bench, inline, given.inspect)
+        compare_others(bench, inline, lying, given.inspect)
         if given.full:
             full_tables(bench)
     print(f"load after: {os.getloadavg()[0]:.2f}")

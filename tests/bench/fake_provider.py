@@ -2,7 +2,8 @@
 
     python tests/bench/fake_provider.py --latency 0.05 --core 1
 
-The first line it prints is its address. `GET /bench/stats` tells what came, `POST /bench/reset` forgets it (files stay).
+The first line it prints is its address. `GET /bench/stats` tells what came, `POST /bench/reset` forgets it (files stay),
+`POST /bench/forget` forgets the files.
 It checks nothing of what is asked; that is what `tests/provider_server` is for.
 """
 
@@ -12,11 +13,14 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 BUFFER_BYTES = 1 << 20
+START_BYTES = 2048  # of a body, kept for the name of a file
+FILE_NAME = re.compile(rb'filename="([^"]*)"')
 MESSAGE = json.dumps(
     {
         "id": "msg_01",
@@ -72,14 +76,14 @@ class Provider:
     counts: Counts = field(default_factory=Counts)
     files: list[dict[str, Any]] = field(default_factory=list)
 
-    def answer(self, method: str, path: str) -> tuple[float, int, bytes]:
-        """After how long, with which status and what a whole request is answered."""
+    def answer(self, method: str, path: str, start: bytes) -> tuple[float, int, bytes]:
+        """After how long, with which status and what a whole request is answered; `start` is the beginning of its body."""
         if (method, path) == ("POST", "/v1/messages"):
             self.counts.messages.append(time.time())
             return self.latency_s, 200, MESSAGE
         if (method, path) == ("POST", "/v1/files"):
             self.counts.files += 1
-            return self.latency_s, 200, json.dumps(self._file()).encode()
+            return self.latency_s, 200, json.dumps(self._file(start)).encode()
         if (method, path) == ("GET", "/v1/files"):
             return 0.0, 200, json.dumps({"data": self.files, "next_page": None, "has_more": False}).encode()
         if path == "/bench/stats":
@@ -87,18 +91,21 @@ class Provider:
         if path == "/bench/reset":
             self.counts = Counts()
             return 0.0, 200, b"{}"
+        if path == "/bench/forget":
+            self.files = []
+            return 0.0, 200, b"{}"
         self.counts.errors += 1
         error = {"type": "error", "error": {"type": "not_found_error", "message": f"no {method} {path}"}}
         return 0.0, 404, json.dumps(error).encode()
 
-    def _file(self) -> dict[str, Any]:
+    def _file(self, start: bytes) -> dict[str, Any]:
         number = f"file_{len(self.files) + 1}"
+        named = FILE_NAME.search(start)
         file = {
             "id": number,
             "type": "file",
-            "filename": f"{number}.jpeg",
+            "filename": named[1].decode() if named else "unnamed",
             "mime_type": "image/jpeg",
-            "size_bytes": 1,
             "created_at": "2026-11-30T00:00:00Z",
             "downloadable": False,
             "expires_at": "2099-01-01T00:00:00Z",
@@ -114,7 +121,7 @@ class Connection(asyncio.BufferedProtocol):
         self.provider = provider
         self.transport: asyncio.Transport | None = None
         self.block = memoryview(bytearray(BUFFER_BYTES))
-        self.head = b""
+        self.head = self.start = b""
         self.asked: tuple[str, str] | None = None
         self.missing = 0
 
@@ -131,6 +138,8 @@ class Connection(asyncio.BufferedProtocol):
         counts.first_at = counts.first_at or time.time()
         if self.asked is not None:
             self.missing -= nbytes
+            if len(self.start) < START_BYTES:
+                self.start += bytes(self.block[: min(nbytes, START_BYTES)])
         else:
             self.head += bytes(self.block[:nbytes])
             head, end, rest = self.head.partition(b"\r\n\r\n")
@@ -139,11 +148,11 @@ class Connection(asyncio.BufferedProtocol):
             lines = head.decode("latin-1").split("\r\n")
             method, target, _ = lines[0].split(" ", 2)
             lengths = [line.partition(":")[2] for line in lines[1:] if line.lower().startswith("content-length:")]
-            self.asked, self.head = (method, target.partition("?")[0]), b""
+            self.asked, self.head, self.start = (method, target.partition("?")[0]), b"", rest[:START_BYTES]
             self.missing = int(lengths[0]) - len(rest) if lengths else 0
         if self.missing == 0:
             asked, self.asked = self.asked, None
-            delay_s, status, data = self.provider.answer(*asked)
+            delay_s, status, data = self.provider.answer(*asked, self.start)
             asyncio.get_running_loop().call_later(delay_s, self.reply, status, data)
 
     def reply(self, status: int, data: bytes) -> None:

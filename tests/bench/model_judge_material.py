@@ -87,13 +87,17 @@ def make_run(folder: Path, release: Release, size: Size) -> Run:
     return run
 
 
-def write_profile(folder: Path, url: str, *, images: str, cache: str = "off") -> Path:
-    """A judge profile that asks the server at `url`; prompts are not cached, so that no question waits for another."""
+def write_profile(folder: Path, url: str, *, images: str, name: str = "", max_tokens: int = 4096, samples: int = 1) -> Path:
+    """A judge profile that asks the server at `url`; prompts are not cached, so that no question waits for another.
+
+    Another `max_tokens` is another judge and wants another name; more `samples` are the same judge again.
+    """
     told = {
-        "name": f"claude-{images}",
+        "name": name or f"claude-{images}",
         "protocol": "direct",
-        "model": {"provider": "anthropic", "id": MODEL, "base_url": url},
-        "sending": {"images": images, "cache": cache},
+        "model": {"provider": "anthropic", "id": MODEL, "base_url": url, "params": {"max_tokens": max_tokens}},
+        "sending": {"images": images, "cache": "off"},
+        "samples": samples,
     }
     file = folder / f"profile-{images}.yaml"
     file.write_text(json.dumps(told), encoding="utf-8")  # JSON is YAML
