@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.reporting.facts import INTERVALS, RunFacts, judge_line, policy_line, source_line
+from longbanana_nb.reporting.facts import INTERVALS, RunFacts, audit_notes, judge_line, policy_line, source_line
 from longbanana_nb.reporting.numbers import interval_cell, number_cell
 from longbanana_nb.reporting.style import DOUBLE, FAIL, FAINT, PASS, QUIET, new_figure, paper_style, plain_labels, wrapped
 from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
@@ -49,6 +49,7 @@ def claims_table(
         f"{source_line(facts)}. {judge_line(facts, judge)}. {policy_line(facts)}.",
         f"{declared} Intervals hold together for the family of {len(rows)} (Bonferroni: {100 * level:.4g} % each). {INTERVALS}",
         "Points, 0 to 100. Choices: judge, missing policy, Uncertain as Fail or Pass, weights, threshold 60-80, a category out.",
+        *audit_notes(facts, judge),
         *(f"Budget of {name}: {words}." for name, words in budgets.items() if claims[name].b is not None),
         *(f"Cheapest next step for {one.claim}: {steps[one.claim]}." for one in rows),
     )
