@@ -34,13 +34,13 @@ def found_program(word: str, system: str) -> Path:
     return path
 
 
-def needed_by(program: Path) -> dict[str, Path]:
-    """Folders and files to show so that `program` can run, each at its own path: whole environments, else the file alone.
+def needed_by(program: Path) -> list[Path]:
+    """Folders and files to show so that `program` can run: whole environments, else the file alone.
 
     An environment is a folder with `bin` and a `pyvenv.cfg`, a `conda-meta`, a `lib/python3*` or a `lib/node_modules`; a home
     folder is none, whatever lies in it.
     """
-    shown: dict[str, Path] = {}
+    shown: list[Path] = []
     waiting = [program.absolute(), program.resolve()]
     for _ in range(MOST_LINKS):
         if not waiting:
@@ -49,13 +49,12 @@ def needed_by(program: Path) -> dict[str, Path]:
         prefix = path.parent.parent
         is_inside = path.parent.name == "bin" and _is_environment(prefix)
         if not str(path).startswith(tuple(f"{place}/" for place in SEEN_ANYWAY)):
-            place = prefix if is_inside else path
-            shown[str(place)] = place
+            shown.append(prefix if is_inside else path)
         if path.is_symlink():
             waiting.append(Path(os.path.normpath(path.parent / path.readlink())))
         if is_inside and (base := _base_of(prefix)) is not None:
             waiting.append(base)
-    return {place: path for place, path in shown.items() if path.exists()}
+    return [path for path in dict.fromkeys(shown) if path.exists()]
 
 
 def _is_environment(prefix: Path) -> bool:

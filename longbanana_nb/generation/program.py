@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from longbanana_nb.runs import SystemSpec
 
 FOLDER = "/program"  # the folder of the system's file, as the program sees what it may see of it
+ELSEWHERE = "/outside"  # before paths of this machine that would lie in the program's own workspace or home
 TASK, REFERENCES, OUT, STEPS = f"{WORK}/task.json", f"{WORK}/references", f"{WORK}/out/picture.png", f"{WORK}/steps"
 PLACEHOLDERS = {"{task}": TASK, "{refs}": REFERENCES, "{out}": OUT, "{steps}": STEPS, "{program}": FOLDER}
 BASE_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
@@ -34,7 +35,8 @@ class Program:
 
     words: tuple[str, ...]
     shown: Mapping[str, Path]
-    environment: Mapping[str, str]  # without HOME and TMPDIR, which depend on the case
+    environment: Mapping[str, str]  # without PATH, HOME and TMPDIR, which depend on the case
+    folders: tuple[str, ...]  # for PATH, before the system's own
     secrets: tuple[str, ...]  # values of variables named in the system: never written anywhere
     sha256: str  # of the contents of its files
 
@@ -50,7 +52,8 @@ class Program:
     def environment_in(self, places: Places, is_apart: bool) -> dict[str, str]:
         """The whole environment of one run."""
         home = places.of(HOME)
-        return {"HOME": home, "TMPDIR": "/tmp" if is_apart else home, **self.environment}  # noqa: S108  # the cell's own
+        path = os.pathsep.join([*map(places.of, self.folders), *BASE_PATH])
+        return {"PATH": path, "HOME": home, "TMPDIR": "/tmp" if is_apart else home, **self.environment}  # noqa: S108
 
 
 def program_of(spec: SystemSpec) -> Program:
@@ -69,10 +72,10 @@ def program_of(spec: SystemSpec) -> Program:
     if faults:
         raise CallError(f"system {spec.name!r}: {' '.join(faults)}")
     named = {name: os.environ[name] for name in spec.harness.env}
-    bins = [str(Path(place) / "bin") for place in files.needed if (Path(place) / "bin").is_dir()]
-    usual = {"PATH": os.pathsep.join([*bins, *BASE_PATH]), "LANG": "C.UTF-8", "TERM": "dumb"}
+    bins = tuple(f"{place}/bin" for place, path in files.needed.items() if (path / "bin").is_dir())
+    usual = {"LANG": "C.UTF-8", "TERM": "dumb"}
     shown = {**files.needed, **files.shown}
-    return Program(tuple(words), shown, {**usual, **named}, tuple(named.values()), _hash_of(files.shown))
+    return Program(tuple(words), shown, {**usual, **named}, bins, tuple(named.values()), _hash_of(files.shown))
 
 
 class _Files:
@@ -89,16 +92,19 @@ class _Files:
         """The program: a name on PATH, or a path from the system's folder."""
         if "/" in word:
             place = self._path(word, "harness.argv[0]")
-            if place is not None and not place.startswith(FOLDER):
-                self.needed |= needed_by(self.shown.pop(place, Path(place)))
+            if place is not None and not place.startswith(f"{FOLDER}/"):
+                self._need(self.shown.pop(place))
             return place or word
         try:
             program = found_program(word, self.name)
         except CallError as error:
             self.faults.append(str(error).partition(": ")[2])
             return word
-        self.needed |= needed_by(program)
-        return str(program)
+        self._need(program)
+        return _seen(program)
+
+    def _need(self, program: Path) -> None:
+        self.needed |= {_seen(path): path for path in needed_by(program)}
 
     def word(self, word: str) -> str:
         """An argument; one that names a file of the system's folder, or a path of this machine, is that file."""
@@ -131,9 +137,14 @@ class _Files:
         if not path.exists():
             self.faults.append(f"{where} {name!r}: there is no {path}. Correct it; paths are relative to the file of the system.")
             return None
-        place = name if Path(name).is_absolute() else f"{FOLDER}/{PurePosixPath(Path(name).as_posix())}".removesuffix("/.")
+        place = _seen(path) if Path(name).is_absolute() else f"{FOLDER}/{PurePosixPath(Path(name).as_posix())}".removesuffix("/.")
         self.shown[place] = path
         return place
+
+
+def _seen(path: Path) -> str:
+    """The place at which a path of this machine is seen: the same, unless it would lie in the program's own folders."""
+    return f"{ELSEWHERE}{path}" if path.is_relative_to(WORK) or path.is_relative_to(HOME) else str(path)
 
 
 def _word_faults(spec: SystemSpec) -> list[str]:

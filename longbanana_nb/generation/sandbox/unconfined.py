@@ -82,7 +82,7 @@ def _link_listed(cell: Cell) -> None:
     """Links in workspace and home to what the cell lists there, so that relative paths lead as they do in a sandbox."""
     for root, folder in ((WORK, cell.workspace), (HOME, cell.home)):
         for place, path in cell.read_only.items():
-            if place.startswith(f"{root}/"):
+            if place.startswith(f"{root}/") and place != str(path):
                 link = folder / place.removeprefix(f"{root}/")
                 link.parent.mkdir(parents=True, exist_ok=True)
                 if not link.exists():
