@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.judging.costing import ASSUMED_SIDE, Costing, Question, StandIns, dollars, thinks, usage_of
+from longbanana_nb.judging.forecasts import most_dollars
 from longbanana_nb.judging.model_jobs import Maker
 from longbanana_nb.judging.preflight import model_of, sending_faults
 from longbanana_nb.judging.summary import Summary
@@ -170,10 +171,7 @@ class _Look:
         return dollars(price(self.model, on, batch=sending.batch), usage, calls, hour=sending.cache == "1h")
 
     def _most_usd(self, asked: Sequence[Question], on: dt.date) -> float | None:
-        found = price(self.model, on)
-        if found is None or not all(one.is_known for one in asked):
-            return None
-        return sum(found.most(one.most_tokens // one.most_calls, one.answer) * one.most_calls for one in asked)
+        return most_dollars(price(self.model, on), asked) if all(one.is_known for one in asked) else None
 
     def _notes(self) -> Iterator[str]:
         thought = "and about 250 thought a call" if thinks(self.judge) else "and no thinking"

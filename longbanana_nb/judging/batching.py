@@ -116,7 +116,6 @@ class Batching:
                         yield packed
                     raise
                 packed.reserved.append(reservation)
-                self.desk.total.expected_usd += self.desk.tariff.expected(request, self.desk.answer_tokens)
                 packed.works[_id(work)] = work
                 packed.items.append(BatchItem(_id(work), request))
                 packed.size += size

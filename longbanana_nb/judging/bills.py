@@ -22,7 +22,6 @@ class Bill:
     calls: int = 0
     cost_usd: float = 0.0
     usage: Usage = field(default_factory=Usage)
-    expected_usd: float = 0.0
 
     def merge(self, other: Bill) -> None:
         """Put all calls of another bill on this one."""
@@ -60,10 +59,6 @@ class Tariff:
         if self.price is None or tokens is None:
             return 0.0
         return self.price.most(int(tokens * MARGIN), request.max_tokens, request.cache)
-
-    def expected(self, request: Request, answer_tokens: int) -> float:
-        """What the formulas of a plan give for a call, nothing read from a cache."""
-        return self.cost(Usage(input_tokens=input_tokens(self.model, request) or 0, output_tokens=answer_tokens))
 
     def cost(self, usage: Usage) -> float:
         """What a call did cost."""

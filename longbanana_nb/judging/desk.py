@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import Incomplete
 from longbanana_nb.judging.bills import Bill, Tariff, tokens
-from longbanana_nb.judging.estimates import inline_bytes
+from longbanana_nb.judging.estimates import inline_bytes, pictures_of
 from longbanana_nb.providers.contracts import (
     Adapter,
     Part,
@@ -81,7 +81,6 @@ class Desk:
     flight: Flight
     is_over: Callable[[], bool]
     uploads: Uploads | None = None
-    answer_tokens: int = 0  # of a usual answer, as plans count it
     total: Bill = field(default_factory=Bill)
     waiting: set[asyncio.Task[Any]] = field(default_factory=set)  # tasks between two attempts
     in_flight: int = 0
@@ -170,7 +169,6 @@ class _Call:
             reply = await self._tried()
             cost = desk.tariff.cost(reply.usage)
             self._close(cost, reply.stop, reply.usage)
-            desk.total.expected_usd += desk.tariff.expected(self.request, desk.answer_tokens)
             for bill in (self.bill, desk.total):
                 bill.add(reply.usage, cost)
             return reply
@@ -222,7 +220,7 @@ class _Call:
 
     def _close(self, cost: float, outcome: str, usage: Usage | None = None) -> None:
         """Write the call's end down; it reaches the disk with the answer, or with the next call."""
-        used = tokens(usage) if usage is not None else None
+        used = {**tokens(usage), "pictures": len(pictures_of(self.request))} if usage is not None else None
         maybe_usd = self.lost * self.most
         line = self.desk.ledger.closing(self.number, cost, outcome, used, attempts=self.attempts, maybe_usd=maybe_usd)
         self.desk.commits.add(self.desk.ledger.journal, line)

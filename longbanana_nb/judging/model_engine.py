@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import CallError, DataError, Incomplete
-from longbanana_nb.judging import batching, costing
+from longbanana_nb.judging import batching
 from longbanana_nb.judging.bills import Bill, Tariff, tokens
 from longbanana_nb.judging.desk import Desk, Flight, StopAsking
+from longbanana_nb.judging.forecasts import plan_ahead
 from longbanana_nb.judging.halts import halt_of
 from longbanana_nb.judging.handles import Handles, open_handles
 from longbanana_nb.judging.keeping import Keeper
@@ -20,7 +21,7 @@ from longbanana_nb.judging.model_jobs import Line, Maker, Work
 from longbanana_nb.judging.model_protocols import ModelAnswer, ModelProtocol
 from longbanana_nb.judging.preflight import Ready, ready_to_ask
 from longbanana_nb.judging.summary import Money, Summary
-from longbanana_nb.judging.units import OpenCandidate, Opening, asked_cases
+from longbanana_nb.judging.units import OpenCandidate, Opening, asked_cases, is_open
 from longbanana_nb.judging.uploading import Uploads
 from longbanana_nb.providers.connecting import connect
 from longbanana_nb.providers.contracts import ProviderError, Reply, Request
@@ -87,8 +88,11 @@ def judge_with_model(
     sha256 = judge_sha256(profile, versions)
     summary = Summary(profile.name)
     with run.owner():
+        reusable = reusable_answers(reuse)
+        if ready.missing is not None and is_open(Opening(run, profile, sha256, reusable, summary, retry), release):
+            ready.require_key()
         run.add_judge(profile, sha256, versions=versions)
-        opening = Opening(run, profile, sha256, reusable_answers(reuse), summary, retry)
+        opening = Opening(run, profile, sha256, reusable, summary, retry)
         spent = spent_in(run)
         budget = Budget(limits.max_usd, spent.usd + spent.open_usd)
         handles = open_handles(run.path, reuse, ready.account)
@@ -133,6 +137,8 @@ class Judging:
         units = sum(len(one.units) for _, one in opened)
         if not units:
             return
+        ahead = (self.opening, self.ready, self.protocol, self.sending, opened)
+        self.opening.summary.planned = await asyncio.to_thread(plan_ahead, *ahead)
         async with committing() as commits:
             keeper = Keeper(self.opening, commits)
             desk = self._desk(commits)
@@ -173,7 +179,6 @@ class Judging:
             commits=commits,
             flight=flight,
             is_over=self.is_over,
-            answer_tokens=costing.answer_tokens(self.opening.profile, self.opening.profile.checks_per_call),
             uploads=Uploads(adapter, self.handles, retry, commits, flight, needed_s) if is_uploaded else None,
         )
 
@@ -183,7 +188,6 @@ class Judging:
             total.calls,
             tokens(total.usage),
             total.cost_usd if is_priced else None,
-            total.expected_usd if is_priced and self.opening.profile.protocol == "direct" else None,
             desk.uploads.made if desk.uploads is not None else 0,
         )
 

@@ -19,20 +19,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A judge that may be asked: its model, the key, the price (None: unknown), and the account its uploads lie with."""
+    """A judge that may be asked: its model, the key, the price (None: unknown), and the account its uploads lie with.
+
+    `missing` says which key has to be set first; where nothing is open, none has to.
+    """
 
     model: Model
     key: str | None
     price: Price | None
     account: str
+    missing: CallError | None = None
+
+    def require_key(self) -> None:
+        """CallError where the key that is needed is not set."""
+        if self.missing is not None:
+            raise self.missing
 
 
 def ready_to_ask(profile: JudgeSpec, *, max_usd: float | None, on: dt.date | None = None) -> Ready:
-    """Everything that is known to be needed, before anything is sent.
+    """Everything that is known to be needed, before anything is sent; that the key is there is asked for by `require_key`.
 
     Raises:
-        CallError: a retired model (its successor is named), parameters or a way to send that the model does not take, no key,
-            or a limit in dollars for a model whose price is unknown.
+        CallError: a retired model (its successor is named), parameters or a way to send that the model does not take, or a
+            limit in dollars for a model whose price is unknown.
     """
     day = on or dt.datetime.now(dt.UTC).date()
     model, found = model_of(profile, on=day)
@@ -41,8 +50,12 @@ def ready_to_ask(profile: JudgeSpec, *, max_usd: float | None, on: dt.date | Non
             f"judge {profile.name!r}: the price of {model.provider}/{model.id} is unknown, so limits.max_usd of ${max_usd:g} "
             "cannot be kept. Set limits.max_usd to null to run it at an unknown cost, or choose a model with a known price."
         )
-    key = key_of(model)
-    return Ready(model, key, found, account_of(model, key))
+    key, missing = None, None
+    try:
+        key = key_of(model)
+    except CallError as fault:
+        missing = fault
+    return Ready(model, key, found, account_of(model, key), missing)
 
 
 def model_of(profile: JudgeSpec, *, on: dt.date) -> tuple[Model, Price | None]:

@@ -7,30 +7,27 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from longbanana_nb.runs import Judgment
+    from longbanana_nb.runs.judging_plans import JudgingPlan
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """What a model judge took in this call; `cost_usd` is None where the price is unknown.
-
-    `expected_usd` is what the formulas of `plan` give for the same calls without a cache (None: unknown, or a judge with turns).
-    """
+    """What a model judge took in this call; `cost_usd` is None where the price is unknown."""
 
     calls: int
     tokens: Mapping[str, int]
     cost_usd: float | None
-    expected_usd: float | None = None
     uploads: int = 0
 
     def text(self) -> str:
         """One line for people."""
         cost = "cost unknown" if self.cost_usd is None else f"${self.cost_usd:.4f}"
-        if self.expected_usd is not None:
-            cost += f" (by the formulas of plan, without a cache: ${self.expected_usd:.4f})"
         counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in self.tokens.items())
-        return f"{self.calls} calls paid; tokens: {counts}; {cost}" + (
+        return f"spent: {self.calls} calls; tokens: {counts}; {cost}" + (
             f"; {self.uploads} pictures uploaded" if self.uploads else ""
         )
 
@@ -52,6 +49,7 @@ class Summary:
     valid: int = 0
     invalid: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
+    planned: JudgingPlan | None = None  # made before the first call
     money: Money | None = None
 
     @property
@@ -75,6 +73,8 @@ class Summary:
         """Plain values."""
         names = ("judge", "expected", "asked", "reused", "found", "no_candidate", "valid")
         found = {**{name: getattr(self, name) for name in names}, "invalid": dict(self.invalid), "failures": self.failures}
+        if self.planned is not None:
+            found["planned"] = msgspec.to_builtins(self.planned)
         if self.money is not None:
             found["money"] = asdict(self.money)
         return found
@@ -90,6 +90,8 @@ class Summary:
         if self.invalid:
             reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(self.invalid.items()))
             lines.append(f"  invalid: {reasons}")
+        if self.planned is not None:
+            lines.append(f"  planned: {self.planned.text()}")
         if self.money is not None:
             lines.append(f"  {self.money.text()}")
         return "\n".join([*lines, *(f"  {failure}" for failure in self.failures)])

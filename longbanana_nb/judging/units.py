@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -142,6 +142,13 @@ class Opening:
             judge_sample=unit.judge_sample,
             check_id=unit.check.check_id,
         )
+
+
+def is_open(opening: Opening, release: Release) -> bool:
+    """Whether any candidate has an open question; nothing is written, and nothing counted."""
+    look = replace(opening, summary=Summary(opening.summary.judge), writes=False)
+    cases = asked_cases(look.run, release, release.evaluation())
+    return any(True for case, checks in cases for _ in look.candidates(case, checks))
 
 
 def asked_cases(run: Run, release: Release, evaluation: Evaluation) -> Iterator[tuple[PlannedCase, list[PlannedCheck]]]:

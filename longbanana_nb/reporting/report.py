@@ -12,6 +12,7 @@ from longbanana_nb.reporting import report_parts as parts
 from longbanana_nb.reporting.audits import audit_table, read_audit
 from longbanana_nb.reporting.contrast_tables import contrast_table, pass_rate_table
 from longbanana_nb.reporting.corrected import correction_tables
+from longbanana_nb.reporting.cost_tables import judging_cost_table
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.judge_notes import repeat_lines, with_judge_notes
@@ -113,6 +114,8 @@ def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -
     made += correction_tables(run)
     audits = {name: read_audit(run.path, name) for name in run.judges}
     made += [audit_table(one, run.judges[name].sha256) for name, one in audits.items() if one is not None]
+    cost = judging_cost_table(run, facts)
+    made += [cost] if cost is not None else []
     repeats = repeat_lines(grid)
     return {table.name: with_judge_notes(table, facts, repeats) for table in made}
 
@@ -160,7 +163,13 @@ def _report(
     body += parts.section(
         "candidates", "Candidates", f"The first case of each suite; scores of the case by {escape(judge)}.", strips
     )
-    detail = parts.picture(drawings["categories"]) + table("dimensions") + parts.picture(drawings["backends"]) + table("systems")
+    detail = (
+        parts.picture(drawings["categories"])
+        + parts.picture(drawings["failures"])
+        + table("dimensions")
+        + parts.picture(drawings["backends"])
+        + table("systems")
+    )
     body += parts.section("where", "Where systems differ", "By category, by dimension, by image model and harness.", detail)
     tested = [table("contrasts")] if "contrasts" in tables else []
     passed = (parts.picture(drawings["curve"]), table("pass_rates"), *tested)
@@ -187,7 +196,11 @@ def _report(
         "Coverage and labels",
         "What was delivered, what was judged, and what it took.",
         table("coverage"),
+        *([table("judging_cost")] if "judging_cost" in tables else []),
+        parts.picture(drawings["cost"]),
+        parts.picture(drawings["labels"]),
         table("labels"),
+        *([parts.picture(drawings["variance"])] if "variance" in drawings else []),
     )
     body += parts.section("notebooks", "Notebooks", "The analysis, executed on this run.", parts.index(pages))
     body += parts.section("simulated", "What is simulated", "So that no number is taken for another.", parts.simulated(facts))

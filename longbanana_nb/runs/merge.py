@@ -20,7 +20,7 @@ from longbanana_nb.runs.meta import RunMeta, write_meta
 from longbanana_nb.runs.plan import write_rows
 from longbanana_nb.runs.run import CASES, CHECKS, RUN_JSON, Run, open_run, relative_to_run
 
-LINES = ("labels/*.jsonl", "handles.jsonl")
+LINES = ("labels/*.jsonl", "handles.jsonl", "judgments/*/plans.jsonl", "audits/*/plans.jsonl")
 LEDGERS = ("judgments/*/calls.jsonl", "audits/*/calls.jsonl")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import sha256_file
 from longbanana_nb.names import case_of_folder
+from longbanana_nb.runs.judging_plans import PLANS, read_plans
 from longbanana_nb.runs.judgments import JudgmentJournal
 from longbanana_nb.runs.kept_weights import weights_faults
 from longbanana_nb.runs.keyscan import key_faults
@@ -100,6 +101,7 @@ def _judges_calls(run: Run) -> Iterator[Fault]:
     for path in sorted(run.path.glob("judgments/*/calls.jsonl")):
         try:
             read_calls(path)
+            read_plans(path.with_name(PLANS))
         except DataError as error:
             yield from _within(run, error)
 

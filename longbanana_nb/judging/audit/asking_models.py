@@ -113,6 +113,7 @@ class ModelAsker:
             CallError: before the first call, as `judge_with_model`. Incomplete: interruption, budget, no connection.
         """
         ready = ready_to_ask(self._unbatched(), max_usd=self.limits.max_usd)
+        ready.require_key()
         summary = Summary(self.profile.name, expected=len(questions))
         opening = AuditOpening(self.run, self.profile, self.judge_sha256, {}, summary, answers=self.answers, ledger=self.calls)
         spent = spent_on(self.calls)
