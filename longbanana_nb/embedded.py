@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 # Factories by provider, by import path: they travel to worker processes, and naming them loads nothing.
 BACKENDS: Final = {"sketch": "longbanana_nb.demo.sketch:sketch_backend"}
-AGENTS: Final = {"embedded": "longbanana_nb.demo.planner:planner_agent"}
+AGENTS: Final = {
+    "embedded": "longbanana_nb.demo.planner:planner_agent",
+    **dict.fromkeys(("anthropic", "google", "openai", "openai-compatible"), "longbanana_nb.generation.agent_models:agent_model"),
+}
 
 USUAL_CASES = 3
 

@@ -100,7 +100,11 @@ class Turn:
 
 
 class AgentModel(Protocol):
-    """A language model that plans with tools. One instance serves one candidate; it may keep what it has seen."""
+    """A language model that plans with tools. One instance serves one candidate; it may keep what it has seen.
+
+    One whose calls are paid states `max_usd_per_call` (`paying.Paid`). One that has something to close has a method `close`; one
+    that needs something before its first call has a method `ready`, which raises CallError where that is missing.
+    """
 
     @property
     def version(self) -> str:

@@ -30,6 +30,8 @@ class ModelChoice:
     id: str
     route: str | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
+    base_url: str | None = None
+    key_env: str | None = None  # the name of a variable, never a key
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,17 @@ class ImageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one call consumed; `cost_usd` is 0.0 where nothing is paid."""
+    """What one call consumed; `cost_usd` is 0.0 where nothing is paid, or where the price is unknown.
+
+    `maybe_usd` is the most that tries without a reply may have cost besides.
+    """
 
     input_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
     cost_usd: float = 0.0
     answered: str | None = None  # the model id the provider says it used
+    maybe_usd: float = 0.0
 
 
 def shortened(text: str) -> str:

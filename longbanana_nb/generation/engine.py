@@ -14,7 +14,7 @@ from longbanana_nb.generation.contracts import Reason
 from longbanana_nb.generation.jobs import Job, Made, Refused, Surroundings, carry_out
 from longbanana_nb.generation.keeping import keep, without_image
 from longbanana_nb.generation.paying import RUN_BUDGET, Purse
-from longbanana_nb.generation.prepare import Factories, Prepared, prepare
+from longbanana_nb.generation.prepare import Factories, Prepared, prepare, require_ready
 from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
 from longbanana_nb.generation.workers import Result, grouped, work_off
@@ -77,6 +77,7 @@ def generate_run(
     cases = _chosen(release, case_ids)
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
+    require_ready(prepared, limits or Limits())
     settings = Settings(workers or usual_workers(), limits or Limits(), _hidden(run, release))
     earlier = _earlier(reuse, release)
     summary = Summary(notes=[f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here])

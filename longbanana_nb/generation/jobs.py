@@ -93,7 +93,7 @@ def _made(job: Job, purse: Purse | None, around: Surroundings) -> Made:
 
 def choice(model: ModelSpec) -> ModelChoice:
     """The part of a system that a factory needs."""
-    return ModelChoice(provider=model.provider, id=model.id, route=model.route, params=dict(model.params))
+    return ModelChoice(model.provider, model.id, model.route, dict(model.params), model.base_url, model.key_env)
 
 
 def resolve(factory: Callable[[ModelChoice], Any] | str) -> Callable[[ModelChoice], Any]:

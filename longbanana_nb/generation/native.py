@@ -16,7 +16,7 @@ from longbanana_nb.generation import native_trace as trace
 from longbanana_nb.generation.agent_contracts import Action, AgentModel, Finish, Stop, ToolCall, ToolCalls, ToolResult, Turn
 from longbanana_nb.generation.contracts import Backend, Capabilities, Draft, Models, Reason
 from longbanana_nb.generation.drawing import DrawingBoard
-from longbanana_nb.generation.paying import OverBudgetError, Purse, Receipt, paid_call
+from longbanana_nb.generation.paying import OverBudgetError, Receipt, paid_call
 from longbanana_nb.generation.tools import FINISH, GENERATE, TOOL_OF_PART, tools_of
 from longbanana_nb.generation.workflows import instructions
 from longbanana_nb.generation.workflows.artefacts import parts_of
@@ -58,7 +58,11 @@ def native(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
     refuse_what_does_not_fit(spec, case, backend.capabilities)
     board = DrawingBoard(case, backend, seed, models.purse)
     workspace = Workspace(case, board, _image_calls(spec), tools_of(spec.workflow, spec.best_of))
-    draft = _Loop(case, spec, backend, agent, models.purse, seed, board, workspace).run()
+    try:
+        draft = _Loop(case, spec, backend, agent, models, seed, board, workspace).run()
+    finally:
+        if (close := getattr(agent, "close", None)) is not None:
+            close()
     candidate = board.current.n if board.current is not None and draft.outcome == "image" else None
     left = workspace.notes.left(candidate, workspace.image_calls_left)
     draft.workflow = counted(spec.workflow, left, workspace.notes.ids, spec.best_of)
@@ -78,7 +82,7 @@ class _Loop:
     spec: SystemSpec
     backend: Backend
     agent: AgentModel
-    purse: Purse | None
+    models: Models
     seed: int
     board: DrawingBoard
     workspace: Workspace
@@ -90,6 +94,8 @@ class _Loop:
         ends = None if timeout is None else time.monotonic() + timeout
         told = self._told(turns)
         for number in range(1, turns + 1):
+            if self.models.stop():
+                return self.board.end("interrupted", Reason("stopped", f"turn {number}", "the run was stopped"))
             if ends is not None and time.monotonic() >= ends:
                 return self.board.end("timeout", Reason("timeout", f"turn {number}", f"{timeout:g} s were allowed for the case"))
             done = self._turn(self._state(number, turns - number + 1, told))
@@ -101,7 +107,7 @@ class _Loop:
     def _turn(self, turn: Turn) -> Draft | None:
         started = time.monotonic()
         try:
-            with paid_call(self.purse, "agent", self.agent) as receipt:
+            with paid_call(self.models.purse, "agent", self.agent) as receipt:
                 action = _asked(self.agent, turn, receipt)
         except OverBudgetError as error:
             return self.board.end("budget", Reason(error.code, f"turn {turn.number}", str(error)))

@@ -28,7 +28,11 @@ class OverBudgetError(Exception):
 
 @runtime_checkable
 class Paid(Protocol):
-    """An image model or agent model whose calls cost money; one without this price is free, and may report no cost."""
+    """An image model or agent model whose calls cost money; one without this price is free, and may report no cost.
+
+    A paid one whose price nobody knows states 0.0 here and is true for `price_is_unknown`: its calls are written down like all
+    others, and no limit in dollars can be kept for it.
+    """
 
     @property
     def max_usd_per_call(self) -> float:
@@ -39,6 +43,11 @@ class Paid(Protocol):
 def most_of(model: object) -> float:
     """The most one call of a model may cost; 0.0 where nothing is paid."""
     return model.max_usd_per_call if isinstance(model, Paid) else 0.0
+
+
+def is_unpriced(model: object) -> bool:
+    """Whether calls of a model cost money and nobody knows how much."""
+    return bool(getattr(model, "price_is_unknown", False))
 
 
 @dataclass(slots=True)
@@ -74,8 +83,9 @@ class Purse:
             number = self.ledger.open_call(role, self.names[role], max_usd)
             yield receipt
             if receipt.usage is not None:
-                cost = receipt.usage.cost_usd
-                self.ledger.close_call(number, cost, receipt.outcome, _tokens(receipt.usage))
+                used = receipt.usage
+                cost = used.cost_usd + used.maybe_usd
+                self.ledger.close_call(number, used.cost_usd, receipt.outcome, _tokens(used), maybe_usd=used.maybe_usd)
         finally:
             for reservation in reservations:
                 reservation.settle(cost)
@@ -102,12 +112,12 @@ def paid_call(purse: Purse | None, role: str, model: object) -> Iterator[Receipt
         OverBudgetError: where the call could pass a budget.
         CallError: where a paid model has no purse, or a free one reports a cost: nothing is paid outside the ledger.
     """
-    most = most_of(model)
-    if most > 0 and purse is not None:
+    most, has_to_be_written = most_of(model), most_of(model) > 0 or is_unpriced(model)
+    if has_to_be_written and purse is not None:
         with purse.call(role, most) as receipt:
             yield receipt
         return
-    if most > 0:
+    if has_to_be_written:
         raise CallError(
             f"{role} {type(model).__name__}: its calls are paid, and there is no ledger to write them to. Use generate_run."
         )

@@ -11,13 +11,13 @@ from longbanana_nb.generation.agent_contracts import AgentFactory
 from longbanana_nb.generation.contracts import BackendFactory, Capabilities, ModelChoice
 from longbanana_nb.generation.harnesses import FITTING, READY, VERSIONS, harness_of
 from longbanana_nb.generation.jobs import choice, resolve
-from longbanana_nb.generation.paying import most_of
+from longbanana_nb.generation.paying import is_unpriced, most_of
 from longbanana_nb.names import nearest
 from longbanana_nb.runs import system_sha256
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case
-    from longbanana_nb.runs import SystemSpec
+    from longbanana_nb.runs import Limits, SystemSpec
     from longbanana_nb.runs.system_spec import ModelSpec
 
 Factories = Mapping[str, Callable[[ModelChoice], Any] | str]
@@ -35,11 +35,13 @@ class Prepared:
     agent: AgentFactory | str | None
     image_usd: float = 0.0  # the most one image call may cost
     turn_usd: float = 0.0  # the most one turn of the agent model may cost
+    unpriced: tuple[str, ...] = ()  # "provider/id" of models whose calls cost what nobody knows
+    notes: tuple[str, ...] = ()  # sentences on its models for whoever runs it
 
     @property
     def is_paid(self) -> bool:
         """Whether any of its calls cost money."""
-        return self.image_usd > 0 or self.turn_usd > 0
+        return self.image_usd > 0 or self.turn_usd > 0 or bool(self.unpriced)
 
 
 def prepare(systems: Sequence[SystemSpec], cases: Iterable[Case], *, backends: Factories, agents: Factories) -> list[Prepared]:
@@ -55,7 +57,9 @@ def prepare(systems: Sequence[SystemSpec], cases: Iterable[Case], *, backends: F
         try:
             prepared.append(_prepared(spec, known_cases, backends, agents))
         except CallError as error:
-            faults.append(Fault(f"system {spec.name}", "cannot_run", str(error), "a system that can run", ""))
+            who = f"system {spec.name!r}"
+            found = str(error) if who in str(error) else f"{who}: {error}"
+            faults.append(Fault(f"system {spec.name}", "cannot_run", found, "a system that can run", ""))
     if faults:
         raise CallError("\n".join(["These systems cannot run as written:", *(f"  {fault.found}" for fault in faults)]))
     return prepared
@@ -70,10 +74,14 @@ def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agen
     backend = _factory(spec, "backend", spec.backend, backends)
     agent = _factory(spec, "agent model", spec.agent_model, agents)
     simulated, image_usd, turn_usd = False, 0.0, 0.0
+    unpriced: list[str] = []
+    notes: list[str] = []
     if backend is not None and spec.backend is not None:
         image_model = resolve(backend)(choice(spec.backend))
         capabilities: Capabilities = image_model.capabilities
         image_usd = most_of(image_model)
+        unpriced += [f"{spec.backend.provider}/{spec.backend.id}"] if is_unpriced(image_model) else []
+        notes += _warnings(image_model)
         versions["backend"] = capabilities.version
         simulated = simulated or capabilities.simulated
         if kind in FITTING:
@@ -83,8 +91,47 @@ def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agen
         model = resolve(agent)(choice(spec.agent_model))
         versions["agent"] = model.version
         turn_usd = most_of(model)
+        unpriced += [f"{spec.agent_model.provider}/{spec.agent_model.id}"] if is_unpriced(model) else []
+        notes += _warnings(model)
         simulated = simulated or model.simulated
-    return Prepared(spec, system_sha256(spec, versions), versions, simulated, backend, agent, image_usd, turn_usd)
+    if unpriced and spec.limits.max_usd_per_case is not None:
+        raise CallError(
+            f"system {spec.name!r}: the price of {' and '.join(unpriced)} is unknown, so limits.max_usd_per_case cannot be kept. "
+            "Set it to null to run at an unknown cost, or choose a model with a known price."
+        )
+    sha256 = system_sha256(spec, versions)
+    return Prepared(
+        spec, sha256, versions, simulated, backend, agent, image_usd, turn_usd, tuple(unpriced), tuple(dict.fromkeys(notes))
+    )
+
+
+def require_ready(systems: Sequence[Prepared], limits: Limits) -> None:
+    """Hold what only making candidates needs: keys, and prices where the run has a limit in dollars.
+
+    Raises:
+        CallError: naming everything that is missing.
+    """
+    faults = []
+    for system in systems:
+        for factory, model in ((system.backend, system.spec.backend), (system.agent, system.spec.agent_model)):
+            ready = getattr(resolve(factory)(choice(model)), "ready", None) if factory is not None and model is not None else None
+            try:
+                if ready is not None:
+                    ready()
+            except CallError as error:
+                faults.append(f"system {system.spec.name!r}: {error}")
+        if system.unpriced and limits.max_usd is not None:
+            faults.append(
+                f"system {system.spec.name!r}: the price of {' and '.join(system.unpriced)} is unknown, so limits.max_usd cannot "
+                "be kept. Set it to null to run at an unknown cost, or choose a model with a known price."
+            )
+    if faults:
+        raise CallError("\n".join(["These systems cannot run now:", *(f"  {fault}" for fault in dict.fromkeys(faults))]))
+
+
+def _warnings(model: Any) -> list[str]:
+    """What the catalogue has to say of a provider's model: that it ends, that something is unknown."""
+    return list(getattr(getattr(model, "model", None), "warnings", ()))
 
 
 def _factory(
@@ -96,7 +143,13 @@ def _factory(
     if model.provider not in factories:
         near = nearest(model.provider, factories)
         there = ", ".join(sorted(factories)) or "none"
-        hint = f" Did you mean {near!r}?" if near else " Real providers are not there yet." if factories else ""
+        hint = (
+            f" Did you mean {near!r}?"
+            if near
+            else " Real providers are not there yet."
+            if factories and role == "backend"
+            else ""
+        )
         raise CallError(
             f"system {spec.name!r}: {role} provider {model.provider!r} is not among those that can be used here ({there}).{hint}"
         )

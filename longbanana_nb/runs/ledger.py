@@ -53,9 +53,11 @@ class Ledger:
         self.journal.append(line)
         return number
 
-    def close_call(self, number: int, cost_usd: float, outcome: str, usage: dict[str, Any] | None = None) -> None:
-        """Write down what the call cost and how it ended."""
-        self.journal.append(self.closing(number, cost_usd, outcome, usage))
+    def close_call(
+        self, number: int, cost_usd: float, outcome: str, usage: dict[str, Any] | None = None, *, maybe_usd: float = 0.0
+    ) -> None:
+        """Write down what the call cost, what tries without a reply may have cost besides, and how it ended."""
+        self.journal.append(self.closing(number, cost_usd, outcome, usage, maybe_usd=maybe_usd))
 
     def opening(self, role: str, model: str, max_usd: float) -> tuple[int, bytes]:
         """The number and the line of a call about to be made, for whoever writes lines together."""
