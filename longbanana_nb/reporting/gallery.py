@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import DataError
 from longbanana_nb.reporting.audits import Audit, read_audit
@@ -26,6 +26,10 @@ CAPTIONS = {
     "categories": "Category scores of up to four systems with intervals over cases; the others in grey.",
     "curve": "Share of cases that reach each threshold; a rank that changes along the line is owed to where it was drawn.",
     "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
+    "labels": "Shares of labels among valid verdicts. An empty picture passes negative checks: read the floors.",
+    "failures": "Where systems fail: share of Fail among valid verdicts by dimension and category, pooled over cases.",
+    "cost": "Overall score over what a case cost. Systems on the line are beaten by none in both.",
+    "variance": "How far case scores differ by case, by the luck of a sample, and when the judge is asked again.",
     "audit": "Share of answers that changed after one edit, by kind of edit, with intervals; in brackets: pairs with answers.",
     "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
 }
@@ -75,10 +79,15 @@ class Gallery(Mapping[str, Drawing]):
     """
 
     def __init__(self, run_folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
+        from longbanana_nb.reporting.run_facts import candidates_of_run
+        from longbanana_nb.runs import open_run
+
         self._run_folder = run_folder
         audit = read_audit(run_folder, main_judge_of(facts))
-        self._makers = _makers(scores, grid, facts, audit)
-        self._kept = KeptFigures(run_folder / "figures", drawn_from(scores, grid, facts, audit))
+        candidates = candidates_of_run(open_run(run_folder))
+        self._makers = _makers(scores, grid, facts, audit, candidates)
+        told = drawn_from(scores, grid, facts, audit, candidates, scores.weights.sha256)
+        self._kept = KeptFigures(run_folder / "figures", told)
         self._drawn: dict[str, Drawing] = {}
 
     def __getitem__(self, name: str) -> Drawing:
@@ -114,21 +123,35 @@ def main_judge_of(facts: RunFacts) -> str:
     return main.name
 
 
-def _makers(scores: Scores, grid: pd.DataFrame, facts: RunFacts, audit: Audit | None) -> dict[str, _Maker]:
+def _makers(
+    scores: Scores, grid: pd.DataFrame, facts: RunFacts, audit: Audit | None, candidates: list[Mapping[str, Any]]
+) -> dict[str, _Maker]:
     from longbanana_nb.reporting import figures as draw
+    from longbanana_nb.scoring.variance import variance_split
 
     judge, truth = main_judge_of(facts), facts.truth
 
     def of_scores(make: Callable[..., Figure], words: Callable[..., str]) -> _Maker:
         return _Maker(lambda: make(scores, facts, judge), lambda: words(scores, facts, judge))
 
+    def of_verdicts(make: Callable[..., Figure], words: Callable[..., str]) -> _Maker:
+        return _Maker(lambda: make(grid, facts, judge), lambda: words(grid, facts, judge))
+
+    costs = (scores, facts, judge, candidates)
     makers = {
         "heatmap": of_scores(draw.category_heatmap, draw.category_heatmap_alt),
         "overall": of_scores(draw.overall_dots, draw.overall_dots_alt),
         "categories": of_scores(draw.category_dots, draw.category_dots_alt),
         "curve": of_scores(draw.threshold_curve, draw.threshold_curve_alt),
         "backends": of_scores(draw.backend_harness, draw.backend_harness_alt),
+        "labels": of_verdicts(draw.label_shares_bars, draw.label_shares_alt),
+        "failures": of_verdicts(draw.failure_heatmap, draw.failure_heatmap_alt),
+        "cost": _Maker(lambda: draw.cost_quality(*costs), lambda: draw.cost_quality_alt(*costs)),
     }
+    split = variance_split(grid)
+    if split[["sample", "repeat"]].notna().any(axis=None):
+        parts = (split, facts, judge)
+        makers["variance"] = _Maker(lambda: draw.variance_bars(*parts), lambda: draw.variance_bars_alt(*parts))
     if truth is not None and truth.name != judge:
         pair = (grid, facts, judge, truth.name)
         makers["truth"] = _Maker(lambda: draw.judge_against_truth(*pair), lambda: draw.judge_against_truth_alt(*pair))
