@@ -19,7 +19,6 @@ State = Literal["ok", "absent", "note"]
 
 KEYS = ("ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ARK_API_KEY")
 PROGRAMS = {
-    "bwrap": "sandbox for command-line agents",
     "chromium": "browser tests of pages and notebooks",
     "pdflatex": "compiling LaTeX tables in tests",
 }
@@ -108,7 +107,11 @@ def _models() -> list[Finding]:
 
 
 def _programs() -> list[Finding]:
-    found = []
+    from longbanana_nb.generation.sandbox import state
+
+    sandbox = state()
+    how = f"sandbox for programs of others: {'works, ' if sandbox.usable else 'does not work here. '}{sandbox.reason}"
+    found = [Finding("program", "bwrap", "ok" if sandbox.usable else "note", how)]
     for name, purpose in PROGRAMS.items():
         path = shutil.which(name)
         found.append(Finding("program", name, "note", f"{purpose}: {_first_line(path) if path else 'not installed'}"))
@@ -144,6 +147,7 @@ def _abilities() -> list[Finding]:
     return [
         Finding("can run", "demo", "ok", "fp-direct, native (minimal), four floors; judges tools and truth; no key"),
         Finding("can run", "imported candidates", "ok", "import-candidates RUN --system NAME FOLDER"),
+        Finding("can run", "your own program", "ok", "harness command; in the sandbox where it works, else with sandbox: none"),
         Finding(
             "can run",
             "model providers",
