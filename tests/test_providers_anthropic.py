@@ -288,6 +288,7 @@ def test_uploads_are_used_by_handle_and_listed_until_they_expire(server, dialect
     assert dialect.file_bytes[laid[2].handle] == b"\x02"
     assert dialect.files[laid[2].handle]["mime_type"] == "image/jpeg"
     assert [upload.handle for upload in listed] == [laid[0].handle, laid[2].handle]
+    assert [(upload.name, upload.size) for upload in listed] == [("R00.jpg", 1), ("R02.jpg", 1)]
     left = dt.datetime.fromisoformat(laid[0].expires_at) - dt.datetime.now(dt.UTC)
     assert dt.timedelta(days=6.9) < left <= dt.timedelta(days=7)
     assert reply.stop == "end" and len(server.asked("/v1/messages")[0].body) < 1000

@@ -389,6 +389,7 @@ def test_an_upload_waits_until_it_can_be_used_and_is_then_named(dialect, server)
     upload, listed = run(server, work)
     assert dialect.file_bytes == {"files/f1": JPEG}
     assert (upload.handle, listed) == (f"{server.url}/v1/files/f1", [upload])
+    assert (upload.name, upload.size) == ("picture", len(JPEG))
     assert upload.expires_at > dt.datetime.now(dt.UTC).isoformat()
     part = server.asked("generateContent")[0].json()["contents"][0]["parts"][0]
     assert part == {"fileData": {"mimeType": "image/jpeg", "fileUri": upload.handle}}

@@ -280,6 +280,7 @@ def test_uploads_are_laid_down_for_a_week_named_and_listed(dialect, server):
         "image/png",
     )
     assert listed == [uploads[0], uploads[2]]
+    assert (listed[1].name, listed[1].size) == ("p2.png", len(PNG))
     days = (dt.datetime.fromisoformat(uploads[0].expires_at) - dt.datetime.now(dt.UTC)) / dt.timedelta(days=1)
     assert 6.9 < days < 7.1
     part = server.asked("/responses")[0].json()["input"][0]["content"][0]

@@ -6,7 +6,7 @@ import asyncio
 import datetime as dt
 import itertools
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,9 @@ from longbanana_nb.providers.contracts import (
     ProviderError,
     Reply,
     Request,
-    ToolResult,
     Upload,
-    UserMessage,
 )
+from longbanana_nb.providers.encoding import built
 from longbanana_nb.providers.http import http_client
 from longbanana_nb.providers.reading import lines_of, object_of, whole
 from longbanana_nb.providers.wire_json import encode, read_answer
@@ -66,13 +65,13 @@ class Anthropic(Adapter):
 
     async def ask(self, request: Request) -> Reply:
         """Ask once."""
-        content = await self._built(lambda: self._encoded(request), is_large=_has_bytes(request))
+        content = await built(request, lambda: self._encoded(request))
         answer, request_id = await self._post("/v1/messages", content, wire.headers([request], self.model))
         return read_answer(self._who, lambda: wire.reply(answer, request_id))
 
     async def count_tokens(self, request: Request) -> int:
         """What the provider counts for a request, free of charge; an answer costs `max_tokens` more at most."""
-        content = await self._built(lambda: self._encoded(request, is_counted=True), is_large=_has_bytes(request))
+        content = await built(request, lambda: self._encoded(request, is_counted=True))
         answer, _ = await self._post("/v1/messages/count_tokens", content, wire.headers([request], self.model))
         return read_answer(self._who, lambda: int(answer["input_tokens"]))
 
@@ -98,7 +97,7 @@ class Anthropic(Adapter):
 
     async def open_batch(self, items: Sequence[BatchItem], label: str) -> Batch:
         """Hand in a batch. Anthropic keeps no label: a lost handle is found again by its time."""
-        content = await self._built(lambda: self._encoded_batch(items), is_large=True)
+        content = await asyncio.to_thread(self._encoded_batch, items)
         answer, _ = await self._post("/v1/messages/batches", content, wire.headers([i.request for i in items], self.model))
         return read_answer(self._who, lambda: _batch(answer))
 
@@ -155,10 +154,6 @@ class Anthropic(Adapter):
             raise ProviderError("bad_request", told, is_too_large=True)
         return content
 
-    async def _built(self, build: Callable[[], bytes], *, is_large: bool) -> bytes:
-        """A body; pictures are put into it off the event loop, a few kilobytes of text are not worth a thread."""
-        return await asyncio.to_thread(build) if is_large else build()
-
     async def _post(self, path: str, content: bytes, headers: dict[str, str]) -> tuple[Mapping[str, Any], str | None]:
         return await self._said(self._client.post, path, {"headers": headers}, content=content)
 
@@ -192,12 +187,6 @@ class Anthropic(Adapter):
                 raise faults.of_transport(self._who, error, key=self._key) from None
             except anthropic.AnthropicError as error:
                 raise faults.unreadable(self._who, str(error)) from None
-
-
-def _has_bytes(request: Request) -> bool:
-    parts = [part for message in request.messages if isinstance(message, UserMessage) for part in message.parts]
-    inner = [part for outer in parts for part in (outer.parts if isinstance(outer, ToolResult) else (outer,))]
-    return any(isinstance(part, Picture) and part.handle is None for part in inner)
 
 
 def _batch(answer: Mapping[str, Any]) -> Batch:

@@ -1,14 +1,16 @@
-"""Pictures as base64 inside JSON, encoded once for all requests that show them."""
+"""Bodies of requests, and pictures as base64 inside them, encoded once for all requests that show them."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 
 import msgspec
 
-from longbanana_nb.providers.contracts import Picture, ProviderError
+from longbanana_nb.providers.contracts import Picture, ProviderError, Request, ToolResult, UserMessage
 
 MOST_KEPT_BYTES = 256 * 1024 * 1024
 
@@ -45,3 +47,15 @@ class EncodedPictures:
 
 
 PICTURES = EncodedPictures()
+
+
+async def built(request: Request, build: Callable[[], bytes]) -> bytes:
+    """A request's body: with pictures in it off the event loop; a few kilobytes of text and handles are not worth a thread."""
+    return await asyncio.to_thread(build) if carries_bytes(request) else build()
+
+
+def carries_bytes(request: Request) -> bool:
+    """Whether pictures travel within the request and not by handle."""
+    parts = [part for message in request.messages if isinstance(message, UserMessage) for part in message.parts]
+    inner = [part for outer in parts for part in (outer.parts if isinstance(outer, ToolResult) else (outer,))]
+    return any(isinstance(part, Picture) and part.handle is None for part in inner)

@@ -15,6 +15,7 @@ from longbanana_nb.errors import CallError
 from longbanana_nb.providers import google_batches as batching
 from longbanana_nb.providers import google_wire as wire
 from longbanana_nb.providers.contracts import Adapter, Batch, BatchItem, Picture, ProviderError, Reply, Request, Upload
+from longbanana_nb.providers.encoding import built
 from longbanana_nb.providers.google_connection import Connection
 from longbanana_nb.providers.reading import lines_of
 from longbanana_nb.providers.wire_json import bounded, encode
@@ -52,8 +53,8 @@ class Google(Adapter):
         self.model, self._connection, self._who = model, connection, connection.who
 
     async def ask(self, request: Request) -> Reply:
-        """Ask once. The body is built in a thread and sent as it is; the SDK's own building takes the event loop's time."""
-        body = bounded(self._who, await asyncio.to_thread(lambda: encode(wire.body(request))), self.model.limits.request_bytes)
+        """Ask once. The body is built here and sent as it is; the SDK's own building takes the event loop's time."""
+        body = bounded(self._who, await built(request, lambda: encode(wire.body(request))), self.model.limits.request_bytes)
         config = types.GenerateContentConfig(
             should_return_http_response=True,
             automatic_continuation=False,

@@ -31,7 +31,7 @@ class OpenAIChat(Adapter):
         """Ask once."""
         try:
             answer, request_id = await self._connection.post(
-                "/chat/completions", lambda: encode(wire.body(request, self.model.id))
+                "/chat/completions", request, lambda: encode(wire.body(request, self.model.id))
             )
         except ProviderError as error:
             raise _with_hint(error, request) from None

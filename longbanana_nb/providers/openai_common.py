@@ -13,8 +13,8 @@ import httpx2
 import openai
 
 from longbanana_nb.providers import faults
-from longbanana_nb.providers.contracts import ErrorKind, Picture, ProviderError, ToolCall
-from longbanana_nb.providers.encoding import PICTURES
+from longbanana_nb.providers.contracts import ErrorKind, Picture, ProviderError, Request, ToolCall
+from longbanana_nb.providers.encoding import PICTURES, built
 from longbanana_nb.providers.http import http_client
 from longbanana_nb.providers.reading import lines_of, object_of, whole
 from longbanana_nb.providers.wire_json import bounded
@@ -133,9 +133,9 @@ class Connection:
         self.client._custom_headers = {}  # the SDK fills it from OPENAI_CUSTOM_HEADERS, which could even replace the key
         self.client.organization = self.client.project = self.client.admin_api_key = None
 
-    async def post(self, path: str, build: Callable[[], bytes]) -> tuple[Mapping[str, Any], str | None]:
-        """Post a body, built off the event loop, once; the JSON object that came, and the id of the request."""
-        content = bounded(self.who, await asyncio.to_thread(build), self._most_bytes)
+    async def post(self, path: str, request: Request, build: Callable[[], bytes]) -> tuple[Mapping[str, Any], str | None]:
+        """Post a request's body once; the JSON object that came, and the id of the request."""
+        content = bounded(self.who, await built(request, build), self._most_bytes)
         post: Any = self.client.post
         async with self.once():
             response: httpx2.Response = await post(

@@ -44,7 +44,7 @@ class OpenAIResponses(Adapter):
 
     async def ask(self, request: Request) -> Reply:
         """Ask once."""
-        answer, request_id = await self._connection.post("/responses", lambda: encode(wire.body(request, self.model.id)))
+        answer, request_id = await self._connection.post("/responses", request, lambda: encode(wire.body(request, self.model.id)))
         return read_answer(self._who, lambda: wire.reply(self._who, answer, request_id))
 
     async def upload(self, picture: Picture, name: str) -> Upload:

@@ -123,6 +123,7 @@ class GoogleDialect:
             return Answer({}, headers={"X-Goog-Upload-URL": address, "X-Goog-Upload-Status": "active"})
         name = seen.query["upload_id"][0]
         self.file_bytes[name] = seen.body
+        self.files[name]["sizeBytes"] = str(len(seen.body))
         return Answer({"file": self.state_of(name)}, headers={"X-Goog-Upload-Status": "final"})
 
     def state_of(self, name: str) -> dict[str, Any]:
