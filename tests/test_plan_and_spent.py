@@ -33,7 +33,7 @@ def test_the_plan_is_kept_before_and_shown_beside_what_was_spent(run, release, s
     summary = judged(run, release, profile(server))
     (plan,) = read_plans(run.path / "judgments" / "claude" / "plans.jsonl")
     assert summary.planned == plan
-    assert (plan.open, plan.calls, plan.most_calls, plan.pictures, plan.unaskable) == (16, 16, 16, 40, 0)
+    assert (plan.open, plan.calls, plan.most_calls, plan.pictures, plan.uncounted) == (16, 16, 16, 40, 0)
     assert plan.usd == pytest.approx(plan.most_usd) and plan.usd > 0
     first = messages(server)[0]
     assert sum(block["type"] == "image" for body in messages(server) for block in body["messages"][0]["content"]) == 40

@@ -23,13 +23,14 @@ class JudgingPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """One line of plans.jsonl: what was open when asking began, and what it would take as the profile sends.
 
     `most_*` bound a judge that takes turns. Tokens and dollars are None where they are not known; `tokens_in` holds what is read
-    from a cache and written to it too. `unaskable` checks cannot be put to the model and are in none of the numbers.
+    from a cache and written to it too. `uncounted` checks cannot be put to the model, or their pictures not be looked at;
+    they are in none of the numbers.
     """
 
     at: str
     judge_sha256: str
     open: int
-    unaskable: int
+    uncounted: int
     calls: int
     most_calls: int
     pictures: int
