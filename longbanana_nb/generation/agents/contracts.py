@@ -19,6 +19,7 @@ class Setting:
 
     `base_url` leads to the gateway and ends without a slash and without `/v1`; `permit` is what the program sends as its key: it
     opens the gateway for this candidate and is worth nothing elsewhere. `image_tool` starts the MCP server of the image tool.
+    `max_turns` is held by the gateway; a program that can be told is told as well.
     """
 
     program: tuple[str, ...]
@@ -83,11 +84,6 @@ class Recipe(Protocol):
     @property
     def dialects(self) -> tuple[Dialect, ...]:
         """How the program can be made to speak to a model; the first is its usual one."""
-        ...
-
-    @property
-    def limits_turns(self) -> bool:
-        """Whether the program itself keeps to `Setting.max_turns`; where not, the gateway does."""
         ...
 
     def render(self, setting: Setting) -> Rendered:

@@ -87,7 +87,7 @@ def require_installed(name: str) -> Installed:
 def start_problem(installed: Installed) -> str:
     """Start the program with `--version` in an empty home; empty if it answers as pinned, else what went wrong."""
     with tempfile.TemporaryDirectory(prefix="lb-agent-") as home:
-        environment = {"HOME": home, "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb", "LANG": "C.UTF-8"}
+        environment = {"HOME": home, "TMPDIR": home, "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": "dumb", "LANG": "C.UTF-8"}
         try:
             done = subprocess.run(
                 [*installed.argv, "--version"],

@@ -20,7 +20,6 @@ class ClaudeCode:
     name: str = "claude-code"
     version: str = "1"
     dialects: tuple[Dialect, ...] = ("anthropic-messages",)
-    limits_turns: bool = True
 
     def render(self, setting: Setting) -> Rendered:
         """One headless run without plugins, hooks, memory or settings of a user."""

@@ -27,7 +27,6 @@ class Codex:
     name: str = "codex"
     version: str = "1"
     dialects: tuple[Dialect, ...] = ("openai-responses",)
-    limits_turns: bool = False
 
     def render(self, setting: Setting) -> Rendered:
         """One headless run without its own sandbox: it runs in ours."""

@@ -29,7 +29,6 @@ class Hermes:
     name: str = "hermes"
     version: str = "1"
     dialects: tuple[Dialect, ...] = ("openai-chat", "openai-responses", "anthropic-messages")
-    limits_turns: bool = True
 
     def render(self, setting: Setting) -> Rendered:
         """One headless run that approves everything."""

@@ -30,7 +30,6 @@ class OpenClaw:
     name: str = "openclaw"
     version: str = "1"
     dialects: tuple[Dialect, ...] = ("openai-chat", "anthropic-messages", "openai-responses")
-    limits_turns: bool = False
 
     def render(self, setting: Setting) -> Rendered:
         """One headless run."""

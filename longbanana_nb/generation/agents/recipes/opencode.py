@@ -29,7 +29,6 @@ class OpenCode:
     name: str = "opencode"
     version: str = "1"
     dialects: tuple[Dialect, ...] = ("openai-chat", "anthropic-messages", "openai-responses")
-    limits_turns: bool = False
 
     def render(self, setting: Setting) -> Rendered:
         """One headless run that asks nobody for permission."""
