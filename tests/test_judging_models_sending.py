@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from model_run_fixtures import KEY, QUICK, dialect, judged, make_release, make_run, messages, profile, verdict
+from model_run_fixtures import KEY, QUICK, dialect, judged, make_release, make_run, messages, noise, profile, verdict
 from provider_server import Answer, ProviderServer
 
 from longbanana_nb.errors import CallError, Incomplete
@@ -119,7 +119,7 @@ def test_what_lies_with_the_provider_is_shown_without_opening_it(run, release):
         CACHE.__init__()  # as another process would begin
         files = [release.cases[case].inputs[0].file for case in release.cases]
         for file in files:  # the release has been verified before this
-            file.write_bytes(b"spoiled")
+            file.write_bytes(noise(4242))
         again = profile(server, name="second", model={"params": {"max_tokens": 999}}, sending=uploading)
         assert judged(run, release, again).is_complete
         assert [line.images for line in answers(run, "second")] == first
