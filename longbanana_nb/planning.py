@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation import prepare
+from longbanana_nb.generation.command import notes_on
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
 from longbanana_nb.generation.native import MAX_IMAGE_CALLS
@@ -60,7 +61,7 @@ def make_plan(
         cases=len(chosen),
         processes=usual_workers(),
         concurrency=paid_lanes,
-        notes=tuple(selection_notes(release.cases, experiment.cases)),
+        notes=(*selection_notes(release.cases, experiment.cases), *notes_on(experiment.all_systems())),
         systems=systems,
         judges=judges,
     )

@@ -314,7 +314,9 @@ def test_without_a_working_sandbox_plan_and_generate_refuse_and_none_is_marked(f
     assert "bwrap" in refused.stderr
     assert not (tmp_path / "run" / "candidates").exists()
     file = experiment(folder, [command_system("open", sandbox="none")], release.manifest)
-    run_command("generate", file, cwd=tmp_path, home=tmp_path / "home", check=0)
+    done = run_command("generate", file, cwd=tmp_path, home=tmp_path / "home", check=0)
+    assert "open runs without a sandbox" in planned.stdout
+    assert "open runs without a sandbox" in done.stdout
     record = json.loads((tmp_path / "run" / "candidates" / "open" / "007" / "s0" / "record.json").read_text())
     assert (record["outcome"], record["sandbox"]) == ("image", "none")
 

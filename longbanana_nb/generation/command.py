@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ from longbanana_nb.generation.sandbox import (
 from longbanana_nb.generation.sandbox.contracts import MOST_DISK_MB, WORK
 from longbanana_nb.generation.sandbox.pickup import NOT_LEFT
 from longbanana_nb.generation.sandbox.said import end_of
+from longbanana_nb.runs.system_spec import PROGRAMS
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case, Reference
@@ -59,6 +61,15 @@ def ready(spec: SystemSpec) -> dict[str, str]:
     program = programs.program_of(spec)
     sandbox_named(spec.sandbox, spec.name)
     return {"program": program.sha256}
+
+
+def notes_on(systems: Iterable[SystemSpec]) -> list[str]:
+    """A sentence for each system that runs a program without a sandbox, for whoever plans or runs it."""
+    return [
+        f"{spec.name} runs without a sandbox: it can read all that you can, checks included; every table marks it."
+        for spec in systems
+        if spec.sandbox == "none" and spec.harness.kind in PROGRAMS
+    ]
 
 
 def command(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:

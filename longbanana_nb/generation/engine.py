@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError, DataError, Fault, Incomplete
+from longbanana_nb.generation.command import notes_on
 from longbanana_nb.generation.contracts import Reason
 from longbanana_nb.generation.jobs import Job, Made, Refused, Surroundings, carry_out
 from longbanana_nb.generation.keeping import keep, without_image
@@ -80,7 +81,8 @@ def generate_run(
     require_ready(prepared, limits or Limits())
     settings = Settings(workers or usual_workers(), limits or Limits(), _hidden(run, release))
     earlier = _earlier(reuse, release)
-    summary = Summary(notes=[f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here])
+    passed_over = [f"{spec.name} is imported and was passed over." for spec in systems if spec not in made_here]
+    summary = Summary(notes=[*passed_over, *notes_on(made_here)])
     with run.owner():
         for system in prepared:
             run.add_system(system.spec, system.sha256, versions=system.versions, simulated=system.simulated)
