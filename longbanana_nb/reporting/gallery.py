@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from longbanana_nb.errors import DataError
+from longbanana_nb.reporting.ablation import comparisons
 from longbanana_nb.reporting.audits import Audit, read_audit
 from longbanana_nb.reporting.facts import INTERVALS, RunFacts
 from longbanana_nb.reporting.kept_figures import KeptFigures, drawn_from
@@ -30,6 +31,7 @@ CAPTIONS = {
     "failures": "Where systems fail: share of Fail among valid verdicts by dimension and category, pooled over cases.",
     "cost": "Overall score over what a case cost. Systems on the line are beaten by none in both.",
     "variance": "How far case scores differ by case, by the luck of a sample, and when the judge is asked again.",
+    "ablation": f"Systems that differ in their workflow: scores, and what each gains over the minimal one. {INTERVALS}",
     "audit": "Share of answers that changed after one edit, by kind of edit, with intervals; in brackets: pairs with answers.",
     "truth": "Case scores and labels of the judge beside the truth that the simulation wrote down.",
 }
@@ -155,6 +157,8 @@ def _makers(
     if truth is not None and truth.name != judge:
         pair = (grid, facts, judge, truth.name)
         makers["truth"] = _Maker(lambda: draw.judge_against_truth(*pair), lambda: draw.judge_against_truth_alt(*pair))
+    if comparisons(facts):
+        makers["ablation"] = of_scores(draw.ablation_dots, draw.ablation_dots_alt)
     if audit is not None:
         makers["audit"] = _Maker(lambda: draw.audit_dots(audit), lambda: draw.audit_dots_alt(audit))
     return makers

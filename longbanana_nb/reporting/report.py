@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_text, write_atomic
 from longbanana_nb.reporting import report_parts as parts
+from longbanana_nb.reporting.ablation import ablation_table
 from longbanana_nb.reporting.audits import audit_table, read_audit
+from longbanana_nb.reporting.claimed import claims_tables
+from longbanana_nb.reporting.compliance import compliance_table
 from longbanana_nb.reporting.contrast_tables import contrast_table, pass_rate_table
 from longbanana_nb.reporting.corrected import correction_tables
 from longbanana_nb.reporting.cost_tables import judging_cost_table
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
+from longbanana_nb.reporting.group_tables import backends_table, dataset_table, harness_workflow_table
 from longbanana_nb.reporting.judge_notes import repeat_lines, with_judge_notes
 from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
@@ -106,9 +110,12 @@ def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -
         label_shares_table(grid, facts, judge),
         systems_table(facts),
     ]
+    workflows = (ablation_table(run, scores, facts, judge), compliance_table(run, facts))
+    made += [table for table in workflows if table is not None]
     beside_truth = truth_table(grid, facts, judge)
     made += [beside_truth] if beside_truth is not None else []
-    made += [pass_rate_table(scores, facts, judge)]
+    made += [pass_rate_table(scores, facts, judge), dataset_table(run.cases(), run.checks(), facts)]
+    made += [harness_workflow_table(scores, facts, judge), backends_table(scores, facts, judge), *claims_tables(run)]
     contrasts = contrast_table(scores, facts, judge, declared_text(run))
     made += [contrasts] if contrasts is not None else []
     made += correction_tables(run)
@@ -168,9 +175,14 @@ def _report(
         + parts.picture(drawings["failures"])
         + table("dimensions")
         + parts.picture(drawings["backends"])
+        + table("backends")
         + table("systems")
     )
     body += parts.section("where", "Where systems differ", "By category, by dimension, by image model and harness.", detail)
+    if workflows := [name for name in ("ablation", "compliance") if name in tables]:
+        lead = "What evidence, plan and review add, and whether agents did what they were asked."
+        shown = [parts.picture(drawings["ablation"])] if "ablation" in drawings else []
+        body += parts.section("workflows", "Workflows", lead, *shown, *(table(name) for name in workflows))
     tested = [table("contrasts")] if "contrasts" in tables else []
     passed = (parts.picture(drawings["curve"]), table("pass_rates"), *tested)
     body += parts.section(

@@ -152,7 +152,7 @@ def _system(spec: SystemSpec, *, simulated: bool) -> SystemFacts:
     return SystemFacts(
         name=spec.name,
         harness=spec.harness.kind,
-        workflow=spec.workflow,
+        workflow=spec.workflow if spec.best_of is None else f"{spec.workflow}, best of {spec.best_of}",
         agent_model=_model(spec.agent_model),
         backend=_model(spec.backend),
         simulated=simulated,

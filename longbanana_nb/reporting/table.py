@@ -15,6 +15,7 @@ FLAGS: dict[str, tuple[str, str]] = {
     "simulated": ("†", "simulated: made by the embedded default, not by an image model"),
     "privileged": ("‡", "privileged: was given the entity-relation graph"),
     "unsandboxed": ("¶", "ran without a sandbox"),
+    "noncompliant": ("§", "its agent did what its workflow asks in under 80 % of candidates"),
 }
 
 

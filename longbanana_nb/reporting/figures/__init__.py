@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from longbanana_nb.reporting.figures.ablation import ablation_dots, ablation_dots_alt
 from longbanana_nb.reporting.figures.agreement import judge_against_truth, judge_against_truth_alt
 from longbanana_nb.reporting.figures.audit import audit_dots, audit_dots_alt
 from longbanana_nb.reporting.figures.categories import category_dots, category_dots_alt
@@ -14,6 +15,8 @@ from longbanana_nb.reporting.figures.shares import failure_heatmap, failure_heat
 from longbanana_nb.reporting.figures.spending import cost_quality, cost_quality_alt, variance_bars, variance_bars_alt
 
 __all__ = [
+    "ablation_dots",
+    "ablation_dots_alt",
     "audit_dots",
     "audit_dots_alt",
     "backend_harness",
