@@ -45,19 +45,22 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self.journal = Journal(path)
+        self._guard = threading.Lock()  # an agent's model and its image tool may be called at once
         self._next = 1 + max((line.id for line in read_calls(path)), default=0)
 
     def open_call(self, role: str, model: str, max_usd: float) -> int:
         """Write down, durably, that a call is about to be made; returns its number."""
-        number, line = self.opening(role, model, max_usd)
-        self.journal.append(line)
+        with self._guard:
+            number, line = self.opening(role, model, max_usd)
+            self.journal.append(line)
         return number
 
     def close_call(
         self, number: int, cost_usd: float, outcome: str, usage: dict[str, Any] | None = None, *, maybe_usd: float = 0.0
     ) -> None:
         """Write down what the call cost, what tries without a reply may have cost besides, and how it ended."""
-        self.journal.append(self.closing(number, cost_usd, outcome, usage, maybe_usd=maybe_usd))
+        with self._guard:
+            self.journal.append(self.closing(number, cost_usd, outcome, usage, maybe_usd=maybe_usd))
 
     def opening(self, role: str, model: str, max_usd: float) -> tuple[int, bytes]:
         """The number and the line of a call about to be made, for whoever writes lines together."""
