@@ -112,19 +112,19 @@ class Costing:
         return self._known[key]
 
     def _looked_at(self, work: Work, candidate: PictureFile) -> Question | None:
-        references = {name: self.stand_ins.of(one) for name, one in work.job.references.items()}
-        background = references[work.job.background.id] if work.job.background is not None else None
-        job = replace(work.job, candidate=candidate, references=references, background=background)
+        bound = {name for check in work.job.checks for name in check.reference_ids}  # no other is shown
+        references = {name: self.stand_ins.of(one) for name, one in work.job.references.items() if name in bound}
+        job = replace(work.job, candidate=candidate, references=references)
         try:
             request = self.protocol.first_request(job)
         except Unaskable:
             return None
         tokens = estimates.input_tokens(self.model, request)
-        shared, bound = marks(self.model, request)
+        shared, marked = marks(self.model, request)
         answer = answer_tokens(self.profile, len(work.units))
         pictures = tuple((one.width, one.height) for one in estimates.pictures_of(request))
         shows = tuple(name for unit in work.units for name in unit.check.reference_ids)
-        asked = Question(len(work.units), pictures, tokens or 0, shared, bound, answer, shows=shows, is_known=tokens is not None)
+        asked = Question(len(work.units), pictures, tokens or 0, shared, marked, answer, shows=shows, is_known=tokens is not None)
         if self.profile.protocol != "agentic":
             return replace(asked, most_tokens=asked.tokens)
         opened = [self.stand_ins.of(work.job.references[name]) for name in dict.fromkeys(shows) if name in work.job.references]
