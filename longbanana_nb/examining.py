@@ -11,7 +11,7 @@ from longbanana_nb.runs import Run, open_run
 from longbanana_nb.runs.profiles import read_profile
 
 if TYPE_CHECKING:
-    from longbanana_nb.claiming import JudgedClaims
+    from longbanana_nb.reporting.claimed import JudgedClaims
     from longbanana_nb.reporting import Table
 
 PathLike = str | Path
@@ -118,6 +118,27 @@ def label(
     return "\n".join([*done, labelling.state_text(run)])
 
 
+def agree(
+    human: PathLike,
+    judge: PathLike | None = None,
+    *,
+    against: PathLike | None = None,
+    round: Literal["1", "2", "adjudicated", "majority"] | None = None,
+    name: str | None = None,
+) -> dict[str, Any]:
+    """How far a judge agrees with people, as `agree --json` prints it; without a judge, two raters with each other.
+
+    Args:
+        human: a run with labels, or a table of labels. judge: a run, `RUN/judgments/NAME`, a journal or a table of verdicts.
+        against: a second judge, compared with the first on the labels that both answered (key `against`).
+        round: which label counts where a unit has several. name: the judge, where `judge` holds several.
+    """
+    from longbanana_nb import agreeing
+
+    judged, other = (Path(place) if place is not None else None for place in (judge, against))
+    return agreeing.agree(Path(human), judged, against=other, round_=round, name=name).value
+
+
 def corrected(run_dir: PathLike | Run, *, judge: str | None = None, assume_common_bias: bool = False) -> Table:
     """A judge's scores corrected with the settled labels of the run's newest design, as a table.
 
@@ -144,6 +165,6 @@ def claims(run_dir: PathLike | Run, claims_file: PathLike | None = None) -> Judg
     Args:
         claims_file: `lb.claims.v1`; None takes the experiment's, else the claims declared last. They are entered in the run.
     """
-    from longbanana_nb.claiming import claims_of
+    from longbanana_nb.reporting.claimed import claims_of
 
     return claims_of(run_dir if isinstance(run_dir, Run) else open_run(run_dir), claims_file)

@@ -278,7 +278,7 @@ def _to_judge(
 def _declare(run: Run) -> None:
     """Enter the claims and contrasts that the run's experiment names, before anything more is judged."""
     if run.meta.analysis.get("claims") or run.meta.analysis.get("compare"):
-        from longbanana_nb.claiming import declare_now
+        from longbanana_nb.reporting.claimed import declare_now
 
         declare_now(run)
 
