@@ -218,6 +218,19 @@ def test_a_machine_without_a_working_sandbox_says_why_and_what_to_do(tmp_path, m
     bubblewrap._state.cache_clear()
 
 
+ELSEWHERE = """
+import os, sys, longbanana_nb.runs, longbanana_nb.release
+sys.modules["fcntl"] = sys.modules["resource"] = None
+for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "getuid", "memfd_create", "pidfd_open"):
+    delattr(os, name)
+import longbanana_nb.generation, longbanana_nb.planning
+"""
+
+
+def test_where_there_are_no_posix_modules_everything_else_can_still_be_imported():
+    subprocess.run([sys.executable, "-c", ELSEWHERE], check=True, timeout=60)
+
+
 def test_sandbox_none_needs_nothing():
     assert sandbox_named("none", "mine").name == "none"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation.sandbox.bubblewrap import Bubblewrap, State, state
 from longbanana_nb.generation.sandbox.contracts import GATE, HOME, PORT, SOCKET, WORK, Cell, Finished, Places, Sandbox
@@ -37,6 +39,10 @@ def sandbox_named(name: str | None, system: str) -> Sandbox:
     Raises:
         CallError: where it cannot be used on this machine, saying why and what to do. There is no silent way around.
     """
+    if os.name != "posix":
+        raise CallError(
+            f"system {system!r} runs a program of others, which needs Linux, or macOS with `sandbox: none`. Use one of them."
+        )
     if name == "none":
         return Unconfined()
     found = state()

@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import ctypes
 import os
-import resource
 import select
 import signal
 import socket
@@ -53,6 +52,8 @@ def arguments() -> tuple[argparse.Namespace, list[str]]:
 
 def set_limits(file_mb: int, memory_mb: int) -> None:
     """No core files, no file larger than the disk limit, no process with more private memory than twice its limit."""
+    import resource  # not everywhere, and this module is imported everywhere
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if file_mb:
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_mb * MB, file_mb * MB))

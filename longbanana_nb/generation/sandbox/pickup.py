@@ -16,8 +16,9 @@ MOST_STEPS = 50
 CLOCK_S = 0.1  # how far a file system's times may lag behind the clock
 NOT_LEFT = "no_picture_left"
 _PICTURE = re.compile(r"(?i)[^/]+\.(?:png|jpe?g|webp|gif|bmp|tiff?|avif)")
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is opened without waiting for its writer
+_POSIX = {name: getattr(os, name, 0) for name in ("O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")}
+_FOLDER = _POSIX["O_DIRECTORY"] | _POSIX["O_NOFOLLOW"] | _POSIX["O_CLOEXEC"]
+_FILE = _POSIX["O_NOFOLLOW"] | _POSIX["O_NONBLOCK"] | _POSIX["O_CLOEXEC"]  # a pipe is opened without waiting for its writer
 
 
 class _RefusedError(Exception):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import stat
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from longbanana_nb.errors import CallError
 
@@ -39,7 +39,7 @@ def case_room() -> Iterator[Room]:
         with _alone_in(root):  # so that nobody takes the room for one that was left behind before its lock is held
             folder = Path(tempfile.mkdtemp(prefix="case-", dir=root))
             lock = held.enter_context((folder / LOCK).open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _take(lock)
         room = Room(folder / "work", folder / "home", folder / "shown", folder / "gate")
         for part in (room.workspace, room.home, room.shown, room.gate):
             part.mkdir(mode=0o700)
@@ -67,14 +67,21 @@ def _root() -> Path:
 def _alone_in(root: Path) -> Iterator[None]:
     """Within this, no other thread or process makes or removes rooms."""
     with (root / LOCK).open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _take(lock)
         yield
+
+
+def _take(lock: IO[str], *, wait: bool = True) -> None:
+    """Hold a lock until the file is closed, also by the end of this process; OSError where another has it and `wait` is false."""
+    import fcntl  # not everywhere, and this module is imported everywhere
+
+    fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _remove_if_left(folder: Path) -> None:
     try:
         with (folder / LOCK).open("r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(lock, wait=False)
             remove(folder)
     except FileNotFoundError:  # its maker died before there was a lock
         remove(folder)
