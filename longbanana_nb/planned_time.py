@@ -88,6 +88,10 @@ class Measured:
         for taken, of_what in ((self.by_system.get(sha256 or ""), "this system"), (self.by_kind.get(_kind_of(spec)), "its kind")):
             if taken:
                 return Time(turns * sum(taken) / len(taken), f"measured on {len(taken)} candidates of {of_what}")
+        if spec.agent_model is not None and (
+            spec.agent_model.provider != "embedded" or spec.workflow != "minimal" or spec.best_of
+        ):
+            return UNKNOWN  # the shipped measurement is of the embedded agent at its least
         provider = spec.backend.provider if spec.backend is not None else None
         for pace in shipped_paces().candidates:
             if (pace.harness, pace.provider) == (spec.harness.kind, provider):

@@ -11,7 +11,7 @@ from longbanana_nb.generation import prepare
 from longbanana_nb.generation.command import notes_on
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
-from longbanana_nb.generation.native import MAX_IMAGE_CALLS
+from longbanana_nb.generation.native import MAX_IMAGE_CALLS, MAX_TURNS
 from longbanana_nb.planned_judging import plan_model_judge
 from longbanana_nb.planned_time import CANNOT_RUN, NOTHING_TO_DO, Time, measured_in
 from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
@@ -46,7 +46,10 @@ def make_plan(
     run = _existing(experiment, release)
     earlier = measured_in([*([run] if run is not None else []), *(open_run(path) for path in experiment.reuse)])
     paid_lanes = experiment.limits.concurrency
-    systems = tuple(_system_plan(spec, chosen, run, backends, agents, earlier, paid_lanes) for spec in experiment.all_systems())
+    systems = tuple(
+        _system_plan(spec, chosen, run, backends, agents, earlier, paid_lanes, experiment.limits.max_usd)
+        for spec in experiment.all_systems()
+    )
     judges = tuple(
         _model_judge_plan(judge, experiment, release, chosen, run, model_protocols, earlier)
         if judge.asks_model
@@ -90,6 +93,7 @@ def _system_plan(
     agents: Factories,
     earlier: Measured,
     paid_lanes: int,
+    max_usd: float | None,
 ) -> SystemPlan:
     asked = len(cases) * spec.samples
     reason, prepared = None, None
@@ -108,9 +112,13 @@ def _system_plan(
     ]
     calls = _total([_image_calls(spec, case) for case in missing])
     images = _total([_images_sent(spec, case) for case in missing])
+    if prepared is not None and reason is None and prepared.unpriced and max_usd is not None:
+        names = " and ".join(prepared.unpriced)
+        reason = f"system {spec.name!r}: the price of {names} is unknown, so limits.max_usd cannot be kept; set it to null."
     cost = _cost(spec, prepared, calls, len(missing)) if reason is None else None
     time = _generation_time(spec, prepared, len(missing), earlier, paid_lanes) if reason is None else CANNOT_RUN
-    return SystemPlan(spec.name, asked, len(missing), calls, images, cost, time.seconds, time.basis, reason)
+    notes = prepared.notes if prepared is not None else ()
+    return SystemPlan(spec.name, asked, len(missing), calls, images, cost, time.seconds, time.basis, reason, notes)
 
 
 def _generation_time(spec: SystemSpec, prepared: Prepared | None, candidates: int, earlier: Measured, paid_lanes: int) -> Time:
@@ -152,14 +160,20 @@ def _total(numbers: list[int | None]) -> int | None:
 
 
 def _cost(spec: SystemSpec, prepared: Prepared | None, image_calls: int | None, candidates: int) -> float | None:
-    """Dollars at most: 0 for what is free, else the least that its calls and its own limit allow; None where neither is known."""
+    """Dollars at most: 0 for what is free, else the least that its calls and its own limit allow; None where neither is known.
+
+    An agent model may take all its turns, each as large as its conversation is allowed to grow.
+    """
     if spec.harness.kind == "command" and spec.sandbox == "none":
         return None  # what it pays by itself is not seen here
     if prepared is None or not prepared.is_paid:
         return 0.0
+    if prepared.unpriced:
+        return None
     bounds = [spec.limits.max_usd_per_case * candidates] if spec.limits.max_usd_per_case is not None else []
-    if image_calls is not None and prepared.turn_usd == 0:
-        bounds.append(image_calls * prepared.image_usd)
+    turns = spec.harness.max_turns or (MAX_TURNS if spec.harness.kind == "native" else None)
+    if image_calls is not None and (prepared.turn_usd == 0 or turns is not None):
+        bounds.append(image_calls * prepared.image_usd + candidates * (turns or 0) * prepared.turn_usd)
     return min(bounds, default=None)
 
 

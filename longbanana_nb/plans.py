@@ -28,6 +28,7 @@ class SystemPlan:
     time_s: float | None
     time_basis: str
     cannot_run: str | None = None
+    notes: tuple[str, ...] = ()  # what is to be known of its models: one that ends soon, an unknown limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,8 @@ class Plan:
         """The plan for a person."""
         width = max((len(name) for name in self._names()), default=0)
         lines = [f"{self.release} (revision {self.revision}), {self.cases} cases, into {self.run}", "systems:"]
-        lines += [f"  {_system_line(part, width)}" for part in self.systems]
+        for system in self.systems:
+            lines += [f"  {_system_line(system, width)}", *(f"{'':<{width + 3}}{note}" for note in system.notes)]
         lines.append("judges:")
         lines += [line for part in self.judges for line in _judge_lines(part, width)]
         lines += ["time on this machine:", f"  {_total('generate', self.generate_time)}; {_total('judge', self.judge_time)};"]

@@ -314,3 +314,31 @@ def test_a_wrong_key_in_a_run_leaves_no_record(tmp_path, monkeypatch):
         with pytest.raises(DataError, match="anthropic/claude-sonnet-4-6"):
             generate_run(run, release, [spec], backends={"test": make_backend}, agents=AGENTS)
     assert run.candidate(spec.name, "007", 0).record() is None
+
+
+def test_a_plan_has_dollars_where_they_can_be_known_and_says_where_not(tmp_path):
+    from generation_fixtures import make_backend
+
+    from longbanana_nb.planning import make_plan
+    from longbanana_nb.runs import load_experiment
+
+    release = make_release(tmp_path / "release", ("007",))
+    own = {"provider": "openai-compatible", "id": "qwen-vl", "base_url": "http://127.0.0.1:9/v1"}
+    systems = [
+        {**system().model_dump(mode="json"), "name": "claude", "harness": {"kind": "native", "max_turns": 10}},
+        {**native_system(agent_model=own).model_dump(mode="json"), "name": "own"},
+    ]
+    floors = dict.fromkeys(("blank", "single-reference", "collage", "words"), "off")
+    value = {"schema": "lb.experiment.v1", "run": "run", "release": str(release.manifest), "cases": "all", "systems": systems}
+    file = tmp_path / "experiment.yaml"
+
+    def planned(limits):
+        file.write_text(json.dumps({**value, "judges": [], "floors": floors, "limits": limits}))
+        return make_plan(load_experiment(file), release, backends={"test": make_backend}, agents=AGENTS)
+
+    plan = planned({})
+    turn = prepared(system(), release.cases["007"]).turn_usd
+    assert [part.cost_usd for part in plan.systems] == [pytest.approx(10 * turn), None]
+    assert "price unknown" in plan.text() and "what it costs is unknown" in plan.text()
+    assert "time unknown" in plan.text()
+    assert "limits.max_usd cannot be kept" in planned({"max_usd": 5}).systems[1].cannot_run
