@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
+    "agree",
     "audit",
     "canary",
     "claims",
@@ -34,10 +35,10 @@ __all__ = [
     "verify",
 ]
 
-EXAMINING = ("audit", "canary", "claims", "corrected", "label", "label_plan")
+EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "label", "label_plan")
 
 if TYPE_CHECKING:
-    from longbanana_nb.examining import audit, canary, claims, corrected, label, label_plan
+    from longbanana_nb.examining import agree, audit, canary, claims, corrected, label, label_plan
     from longbanana_nb.workbench import (
         figures,
         generate,

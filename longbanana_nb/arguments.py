@@ -148,11 +148,20 @@ def _of_scores(verb: Verb) -> None:
     one.add_argument("--freeze", type=Path, metavar="FILE", help="write difficulty weights of the checks from the settled labels")
     one.add_argument("--pool", type=_words, default=(), metavar="SYSTEMS", help="whose labels make the weights (default: all)")
 
-    one = verb("agree", "compare judgments with human labels (not there yet)")
-    one.add_argument("--human", type=Path, metavar="FILE")
-    one.add_argument("--judge", type=Path, metavar="FILE")
-    one.add_argument("--round", choices=["1", "2", "adjudicated"])
-    one.add_argument("--json", action="store_true")
+    one = verb("agree", "compare a judge with human labels, two judges on them, or raters with each other")
+    one.add_argument("--human", type=Path, required=True, metavar="RUN|FILE", help="a run with labels, or a table of labels")
+    one.add_argument(
+        "--judge",
+        type=Path,
+        metavar="RUN|FILE",
+        help="whose verdicts: a run, RUN/judgments/NAME, a table (without: raters alone)",
+    )
+    one.add_argument("--name", metavar="NAME", help="the judge, where --judge holds several (a run: the first that sees pixels)")
+    one.add_argument(
+        "--against", type=Path, metavar="RUN|FILE", help="a second judge, compared with the first on the same labels"
+    )
+    one.add_argument("--round", choices=["1", "2", "adjudicated", "majority"], help="which label counts where a unit has several")
+    one.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def _of_runs(verb: Verb) -> None:

@@ -173,10 +173,13 @@ def label(arguments: argparse.Namespace) -> int:
 
 
 def agree(arguments: argparse.Namespace) -> int:
-    """Say that agreement with human labels is not there yet."""
-    raise CallError(
-        "agree: agreement with human labels is not there yet. `longbanana-nb score` and `report` work on what is judged."
-    )
+    """Compare verdicts with labels, or raters with each other; exit 3 while something is invalid or missing."""
+    from longbanana_nb import agreeing
+
+    chosen = {"against": arguments.against, "round_": arguments.round, "name": arguments.name}
+    told = agreeing.agree(arguments.human, arguments.judge, **chosen)
+    _say(_as_json(told.value) if arguments.json else told.text)
+    return 0 if told.complete else Incomplete.exit_code
 
 
 def annotate(arguments: argparse.Namespace) -> int:

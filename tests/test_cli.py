@@ -47,7 +47,7 @@ def test_each_verb_explains_itself(verb, tmp_path):
         (["report", "nowhere"], 1, "run.json"),
         (["verify", "nowhere"], 1, "run.json"),
         (["merge", "out", "nowhere"], 1, "run.json"),
-        (["agree"], 2, "not there yet"),
+        (["agree"], 2, "--human"),
         (["demo", "--cases", "11"], 2, "10"),
         (["fetch", "open_v1", "--from", "nowhere.tar.zst"], 1, "nowhere.tar.zst"),
     ],

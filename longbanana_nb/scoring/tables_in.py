@@ -51,7 +51,7 @@ def read_verdict_table(path: str | Path, totals: pd.DataFrame | None = None) -> 
     if not file.is_file():
         raise CallError(f"verdict table: found no file {str(file)!r}; expected a .csv or .jsonl file. Check the path.")
     rows, names = read_rows(file)
-    _require_columns(rows, file)
+    require_columns(rows, file)
     rows = _filled(rows)
     faults = _word_faults(rows, names) + fact_faults(rows, names)
     faults += [] if is_journal(rows.columns) else duplicate_faults(rows, names)
@@ -64,7 +64,7 @@ def read_verdict_table(path: str | Path, totals: pd.DataFrame | None = None) -> 
     release = None if totals is None else check_list(filled_totals(totals))
     if release is not None:
         refuse_faults("The verdict table does not fit the release.", outside_faults(rows, names, release))
-    values = _label_keys(rows["label"]).map(LABELS).to_numpy(dtype=float)
+    values = label_keys(rows["label"]).map(LABELS).to_numpy(dtype=float)
     grid = rows.assign(label=values)[GRID_COLUMNS]
     return grid if release is None else _with_unasked(grid, release)
 
@@ -72,7 +72,7 @@ def read_verdict_table(path: str | Path, totals: pd.DataFrame | None = None) -> 
 LABELS = {**{str(value): float(value) for value in LABEL_NAMES}, **{name: float(value) for name, value in NAMED_LABELS.items()}}
 
 
-def _label_keys(labels: pd.Series) -> pd.Series:
+def label_keys(labels: pd.Series) -> pd.Series:
     """The form in which labels are looked up: a bare digit or a lower-case name, "" where there is none."""
     keys = {}
     for text in labels.unique():
@@ -82,7 +82,8 @@ def _label_keys(labels: pd.Series) -> pd.Series:
     return labels.map(keys)
 
 
-def _require_columns(rows: pd.DataFrame, path: Path) -> None:
+def require_columns(rows: pd.DataFrame, path: Path) -> None:
+    """Raise DataError where the rows are none, or lack a column a table of labels must have."""
     if rows.empty:
         fault = Fault(str(path), "empty", "no rows", "at least one verdict", "Write the table again.")
         raise DataError("The verdict table is empty.", [fault])
@@ -105,7 +106,7 @@ def _filled(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _word_faults(rows: pd.DataFrame, names: list[str]) -> list[Fault]:
     """Faults of single cells: labels, outcomes, empty ids, and a label where there can be none."""
-    keys = _label_keys(rows["label"])
+    keys = label_keys(rows["label"])
     labelled = keys != ""
     has_no_image = ~rows["outcome"].isin(["", "image"])
     tests = (
