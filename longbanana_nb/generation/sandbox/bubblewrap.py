@@ -23,6 +23,7 @@ from longbanana_nb.generation.sandbox.contracts import GATE, PORT, SOCKET, Cell,
 from longbanana_nb.generation.sandbox.running import Streams, watch_to_the_end
 
 STARTED_S = 10.0  # until bubblewrap has said which process it made
+MOST_THREADS = 4096  # held by the kernel, against a program that forks faster than it is looked at
 GONE_S = 10.0  # until everything inside is gone once it is killed
 ADVICE = {
     "Unknown option": "bubblewrap 0.8 or newer is needed; install a newer one.",
@@ -123,7 +124,7 @@ def _run(program: str, cell: Cell, stop: Callable[[], bool]) -> Finished:
 def _inside(cell: Cell) -> list[str]:
     """The first program of the cell, its options and the cell's program, as seen inside."""
     way_out = ["--socket", f"{GATE}/{SOCKET}", "--port", str(PORT)] if cell.gate is not None else []
-    limits = ["--file-mb", str(cell.disk_mb), "--memory-mb", str(cell.memory_mb or 0)]
+    limits = ["--file-mb", str(cell.disk_mb), "--memory-mb", str(cell.memory_mb or 0), "--threads", str(MOST_THREADS)]
     return [str(mounts.bare_python()), "-I", "-S", mounts.INIT, *way_out, *limits, "--", *cell.argv]
 
 

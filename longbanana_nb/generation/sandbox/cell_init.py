@@ -28,7 +28,7 @@ MB = 1 << 20
 def main() -> int:
     """Run the program; its exit code, or 128 and the signal that ended it."""
     options, argv = arguments()
-    set_limits(options.file_mb, options.memory_mb)
+    set_limits(options.file_mb, options.memory_mb, options.threads)
     if options.socket:
         listener = socket.socket(fileno=options.listener) if options.listener is not None else listening(options.port)
         threading.Thread(target=forward, args=(listener, options.socket), daemon=True).start()
@@ -46,12 +46,16 @@ def arguments() -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--control", type=int)
     parser.add_argument("--file-mb", type=int, default=0)
     parser.add_argument("--memory-mb", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=0)
     split = sys.argv.index("--")
     return parser.parse_args(sys.argv[1:split]), sys.argv[split + 1 :]
 
 
-def set_limits(file_mb: int, memory_mb: int) -> None:
-    """No core files, no file larger than the disk limit, no process with more private memory than twice its limit."""
+def set_limits(file_mb: int, memory_mb: int, threads: int) -> None:
+    """No core files, no file larger than the disk limit, no process with more private memory than twice its limit.
+
+    The kernel counts threads of a user in its own namespace, and not those of root.
+    """
     import resource  # not everywhere, and this module is imported everywhere
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -59,6 +63,10 @@ def set_limits(file_mb: int, memory_mb: int) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_mb * MB, file_mb * MB))
     if memory_mb:
         resource.setrlimit(resource.RLIMIT_DATA, (2 * memory_mb * MB, 2 * memory_mb * MB))
+    if threads:
+        hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+        most = threads if hard == resource.RLIM_INFINITY else min(threads, hard)
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
 def listening(port: int) -> socket.socket:
