@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import cast
 
@@ -10,11 +11,17 @@ import httpx2
 
 CONNECT_S = 10.0
 KEPT_S = 60.0  # how long a connection at rest is kept
+ANSWER_BYTES = 64 * 1024 * 1024  # no answer of a model is longer
+ERROR_BYTES = 1024 * 1024  # what an error has to say is shorter by far
+RESULTS_BYTES = 2 * 1024 * 1024 * 1024  # of the results of a batch, as of the largest file of requests that is taken
+_RESULTS = re.compile(r"/results$|/content$|:download$")
 
 
 def http_client(*, timeout_s: float, connections: int) -> httpx2.AsyncClient:
     """A client with `connections` to keep, TLS verified, no proxy and no `.netrc` of the environment, no redirects.
 
+    Whatever reads a body, an SDK or we, reads no more of it than an answer can have; bodies are asked for uncompressed, for a
+    small compressed one can be as large as it likes, and one that comes compressed is refused.
     `timeout_s` bounds each wait for the network; `faults.within` bounds the whole call. A call waits for a free connection
     as long as it must: that queue is ours.
     """
@@ -23,6 +30,7 @@ def http_client(*, timeout_s: float, connections: int) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         trust_env=False,
         follow_redirects=False,
+        headers={"Accept-Encoding": "identity"},
         timeout=httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s), pool=None),
         transport=Lanes(connections, lambda: httpx2.AsyncHTTPTransport(verify=trusted, trust_env=False, limits=one)),
     )
@@ -55,7 +63,11 @@ class Lanes(httpx2.AsyncBaseTransport):
         except BaseException:
             self._leave(lane)
             raise
-        response.stream = _Held(cast(httpx2.AsyncByteStream, response.stream), lambda: self._leave(lane))
+        stream = cast(httpx2.AsyncByteStream, response.stream)
+        response.stream = _Held(stream, lambda: self._leave(lane), request, most_bytes(request, response.status_code))
+        if (encoding := response.headers.get("content-encoding", "identity").lower()) != "identity":
+            await response.stream.aclose()
+            raise httpx2.DecodingError(f"the body is {encoding[:20]}, and was asked for as it is", request=request)
         return response
 
     async def aclose(self) -> None:
@@ -73,15 +85,27 @@ class Lanes(httpx2.AsyncBaseTransport):
         self._room.release()
 
 
-class _Held(httpx2.AsyncByteStream):
-    """A response's bytes, with what is done once when they are closed."""
+def most_bytes(request: httpx2.Request, status: int) -> int:
+    """How many bytes of a response are read: of an error, of an answer, or of the results of a batch."""
+    if status >= 400:
+        return ERROR_BYTES
+    return RESULTS_BYTES if request.method == "GET" and _RESULTS.search(request.url.path) else ANSWER_BYTES
 
-    def __init__(self, stream: httpx2.AsyncByteStream, closed: Callable[[], None]) -> None:
-        self._stream = stream
+
+class _Held(httpx2.AsyncByteStream):
+    """A response's bytes, no more than so many, with what is done once when they are closed."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, closed: Callable[[], None], request: httpx2.Request, most: int) -> None:
+        self._stream, self._request, self._most = stream, request, most
         self._closed: Callable[[], None] | None = closed
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._stream.__aiter__()
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._stream:
+            size += len(part)
+            if size > self._most:
+                raise httpx2.DecodingError(f"the body is longer than {self._most:,} bytes", request=self._request)
+            yield part
 
     async def aclose(self) -> None:
         """Close the bytes; whatever that brings, the lane is free after it."""
