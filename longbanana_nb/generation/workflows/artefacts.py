@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 import msgspec
 
 from longbanana_nb.errors import DataError
-from longbanana_nb.files import parse_json
+from longbanana_nb.files import canonical_json, parse_json
 
 Part = Literal["evidence", "plan", "review", "choice"]
 PARTS: Final[tuple[str, ...]] = get_args(Part)
@@ -138,8 +138,11 @@ def read_artefact(part: str, data: bytes, ids: Collection[str] | None = None) ->
 def shaped(part: str, value: Any, ids: Collection[str] | None = None) -> Artefact:
     """A JSON value as an artefact; BadArtefactError as in `read_artefact`."""
     try:
+        canonical_json(value)
         artefact = msgspec.convert(value, FORMS[part])
-    except (msgspec.ValidationError, RecursionError) as error:
+    except UnicodeEncodeError:
+        raise BadArtefactError("half a surrogate pair, which is no text") from None
+    except (msgspec.ValidationError, RecursionError, ValueError, TypeError) as error:
         raise BadArtefactError(str(error)) from None
     if ids is not None and (unknown := [name for name in references_in(artefact) if name not in ids]):
         raise BadArtefactError(f"no ids of this task: {', '.join(name[:80] for name in unknown[:5])}")
