@@ -1,21 +1,18 @@
 """What a model is shown: named transcodes, labels nobody can forge, limits checked before anything is sent."""
 
 import io
-import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from model_judge_fixtures import TODAY, check, encoded, job, noise, picture_file
+from model_judge_fixtures import check, encoded, job, noise
 from PIL import Image, ImageCms
 
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.judging.model_protocols import Unaskable
 from longbanana_nb.judging.packets import bound_references, check_text, labelled, packet, shown_references
-from longbanana_nb.judging.sent_pictures import SentPictures
 from longbanana_nb.judging.transcodes import TRANSCODES, transcode_of
-from longbanana_nb.providers.catalogue import resolve
 from longbanana_nb.runs import parse_judge
 
 
@@ -229,135 +226,8 @@ def test_an_unknown_transcode_is_refused_with_the_nearest():
         transcode_of(parse_judge(_spec(packet={"transcode": {"name": "jpeg-q90-1568", "version": 7}})))
 
 
-class Counted:
-    """A picture file that counts how often it is read."""
-
-    def __init__(self, file):
-        self.file, self.sha256, self.reads, self._given = file.file, file.sha256, 0, file
-
-    def read(self):
-        self.reads += 1
-        return self._given.read()
-
-
-def test_a_picture_that_many_ask_for_at_once_is_made_once(tmp_path):
-    cache, file = SentPictures(), Counted(picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))))
-    threads = [threading.Thread(target=cache.get, args=(file, ("jpeg-q90-1568", 1))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert file.reads == 1
-
-
-def test_the_cache_forgets_what_was_longest_unused(tmp_path):
-    files = [picture_file(tmp_path, f"r{n}", encoded(noise(n))) for n in range(4)]
-    size = len(transcoded(files[0].read()).data)
-    cache = SentPictures(most_bytes=int(size * 2.5))
-    made = [cache.get(file, ("jpeg-q90-1568", 1)) for file in files]
-    assert [cache.at_hand(file, ("jpeg-q90-1568", 1), with_data=True) for file in files] == [False, False, True, True]
-    assert cache._bytes == sum(len(one.data) for one in made[2:])
-
-
-def test_what_is_known_of_a_picture_outlives_its_bytes_and_brings_them_back(tmp_path):
-    cache, file = SentPictures(), Counted(picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))))
-    made = cache.get(file, ("jpeg-q90-1568", 1))
-    cache.let_go(made.sha256)
-    known = cache.get(file, ("jpeg-q90-1568", 1), with_data=False)
-    assert (known.data, known.sha256, known.size, file.reads) == (None, made.sha256, len(made.data), 1)
-    assert cache.data_of(made.sha256) == made.data and file.reads == 2
-
-
-def test_a_picture_that_comes_out_otherwise_than_it_was_learned_is_refused(tmp_path):
-    cache, file, transcode = SentPictures(), picture_file(tmp_path, "r1", encoded(noise(1, 600, 400))), ("jpeg-q90-1568", 1)
-    made = SentPictures().get(file, transcode)
-    cache.learn(file.sha256, transcode, replace(made, data=None, sha256="0" * 64))
-    assert cache.get(file, transcode, with_data=False).sha256 == "0" * 64
-    with pytest.raises(DataError, match="comes out otherwise"):
-        cache.data_of("0" * 64)
-
-
 def test_a_changed_file_is_never_sent(tmp_path):
     given = job(tmp_path, pictures={"r1": encoded(noise(77))})
     given.references["r1"].file.write_bytes(encoded(noise(78)))
     with pytest.raises(DataError, match="Restore the file"):
         packet(given, ("r1",))
-
-
-def limited(given, **limits):
-    return replace(given, model=replace(given.model, limits=_with(given.model.limits, limits)))
-
-
-def _with(limits, changes):
-    import msgspec
-
-    return msgspec.structs.replace(limits, **changes)
-
-
-def too_large(given, ids=("r1", "r2")):
-    with pytest.raises(Unaskable) as caught:
-        packet(given, ids)
-    return caught.value.invalid, str(caught.value)
-
-
-SOURCE = {"packet": {"transcode": {"name": "source"}}}
-
-
-@pytest.mark.parametrize(
-    ("limits", "found"),
-    [
-        ({"images": 2}, "3 images; at most 2"),
-        ({"side": 90}, "CANDIDATE is 96x64 pixels; at most 90 a side"),
-        ({"many_images": 2, "many_side": 90}, "at most 90 a side where there are more than 2 images"),
-        ({"pixels": 6000}, "at most 6,000 pixels"),
-        ({"image_bytes": 5000}, "REFERENCE r1 has "),
-        ({"request_bytes": 90_000}, "bytes with texts in one request; at most 90,000"),
-    ],
-)
-def test_each_limit_is_checked_before_sending_with_the_number_and_the_limit(tmp_path, limits, found):
-    reason, text = too_large(limited(job(tmp_path, profile=SOURCE), **limits))
-    assert reason == "too_large"
-    assert found in text
-
-
-def test_twenty_images_may_be_larger_than_twenty_one(tmp_path):
-    large = {f"x{n}": encoded(noise(n, 8, 8)) for n in range(20)} | {"candidate": encoded(Image.new("RGB", (2400, 10)), "JPEG")}
-    given = job(tmp_path, pictures=large, profile={"packet": {"transcode": {"name": "source"}}})
-    roomy = limited(given, unscaled_side=None, unscaled_tokens=None)
-    ids = [f"x{n}" for n in range(20)]
-    assert len(packet(roomy, ids[:19]).images) == 20
-    assert "at most 2000 a side where there are more than 20 images" in too_large(roomy, ids)[1]
-
-
-def test_base64_counts_and_not_the_raw_bytes(tmp_path):
-    data = encoded(noise(1, 40, 40))
-    given = job(tmp_path, pictures={"candidate": data}, profile=SOURCE)
-    assert packet(limited(given, image_bytes=-(-len(data) // 3) * 4), ()).images
-    assert too_large(limited(given, image_bytes=len(data)), ())[0] == "too_large"
-
-
-def test_uploaded_pictures_do_not_count_towards_the_request(tmp_path):
-    given = limited(job(tmp_path, profile=SOURCE | {"sending": {"images": "uploaded"}}), request_bytes=70_000)
-    assert len(packet(given, ("r1", "r2")).images) == 3
-
-
-def test_a_picture_the_provider_would_scale_down_is_refused_and_not_shrunk_in_silence(tmp_path):
-    large = {"candidate": encoded(Image.new("RGB", (2000, 2000)), "JPEG")}
-    version_1 = {"packet": {"transcode": {"name": "jpeg-q90-1568", "version": 1}}}
-    reason, text = too_large(job(tmp_path, pictures=large, profile=version_1), ())
-    assert (reason, "scale it down: choose a smaller transcode" in text) == ("too_large", True)
-    assert packet(job(tmp_path, pictures=large), ()).images[0].picture.width == 1092
-
-
-def test_a_type_the_model_does_not_take_is_refused(tmp_path):
-    given = job(tmp_path, pictures={"r1": encoded(noise(1), "BMP")}, profile=SOURCE)
-    reason, text = too_large(given, ("r1",))
-    assert reason == "unanswerable"
-    assert "image/bmp" in text
-    assert packet(job(tmp_path, pictures={"r1": encoded(noise(1), "BMP")}), ("r1",)).images[1].picture.mime == "image/jpeg"
-
-
-def test_what_is_unknown_of_a_model_is_not_checked(tmp_path):
-    own = resolve("openai-compatible", "mine", base_url="http://127.0.0.1:1/v1", on=TODAY)
-    large = {"candidate": encoded(Image.new("RGB", (9000, 10)), "JPEG")}
-    assert packet(replace(job(tmp_path, pictures=large, profile=SOURCE), model=own), ()).images[0].picture.width == 9000
