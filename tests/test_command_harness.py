@@ -196,6 +196,7 @@ REFUSED = {
     "no place for the picture": ({"argv": ["python", "draw.py"]}, 'neither "{task}" nor "{out}"'),
     "a misspelt word": ({"argv": ["python", "draw.py", "{tsak}", "{out}"]}, r"'\{tsak\}'.*Did you mean '\{task\}'"),
     "a program that is not there": ({"argv": ["no-such-program", "{out}"]}, "no such program is on PATH"),
+    "a file beside the system as a program": ({"argv": ["draw.py", "{out}"]}, r"write '\./draw\.py'"),
     "a path that is not there": ({"argv": ["./no.sh", "{out}"]}, "there is no .*no.sh"),
     "a file that is not there": ({"files": ["weights"]}, r"harness.files\[0\] 'weights': there is no"),
     "a path that leads out": ({"files": ["../secret"]}, "leads out of the system's folder"),

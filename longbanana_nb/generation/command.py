@@ -156,7 +156,7 @@ def _draft(
     draft.trace = _trace(box, spec, finished, said, refused)
     draft.outcome, draft.reason = _outcome(finished, found, said["stderr"])
     if draft.outcome == "image" and isinstance(found, bytes):
-        draft.image, draft.format = found, examine(found).format
+        draft.image, draft.format = found, draft.steps[-1].format  # the candidate is the last step
     draft.trace.append(_ending(len(draft.trace) + 1, draft))
     return draft
 

@@ -98,7 +98,9 @@ class _Files:
         try:
             program = found_program(word, self.name)
         except CallError as error:
-            self.faults.append(str(error).partition(": ")[2])
+            is_beside = self.folder is not None and (self.folder / word).is_file()
+            hint = f" For the file beside the system's write './{word}'." if is_beside else ""
+            self.faults.append(str(error).partition(": ")[2] + hint)
             return word
         self._need(program)
         return _seen(program)

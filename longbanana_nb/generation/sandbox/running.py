@@ -150,7 +150,8 @@ class Watch:
         if disk.shut is not None:
             return f"it made a folder that cannot be looked into: {disk.shut}"
         if disk.free_mb < LEAST_FREE_MB:
-            return f"the disk of its workspace has {disk.free_mb:.0f} MB left; at least {LEAST_FREE_MB} MB must stay free"
+            free = f"the disk of its workspace has {disk.free_mb:.0f} MB left; at least {LEAST_FREE_MB} MB must stay free"
+            return f"{free} (TMPDIR names the folder in which workspaces are made)"
         return None
 
 

@@ -9,12 +9,13 @@ from longbanana_nb.runs import redact
 
 MOST_CHARACTERS = 2000
 SHORTEST_SECRET = 6
+MARGIN = 1 << 16  # bytes before the end that are looked through, so that no part of a key stands at its beginning
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def end_of(output: bytes, secrets: Iterable[str] = (), characters: int = MOST_CHARACTERS) -> str:
     """The last characters of an output; `secrets` are replaced, controls and direction marks are written out (`\\x1b`)."""
-    text = output.decode("utf-8", "replace")
+    text = output[-4 * characters - MARGIN :].decode("utf-8", "replace")
     for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) >= SHORTEST_SECRET:
             text = text.replace(secret, "[redacted]")
