@@ -6,9 +6,12 @@ import shutil
 import pytest
 from conftest import run_command
 
+from longbanana_nb.reporting.recompute import table_faults
+from longbanana_nb.reporting.report import build_report
 from longbanana_nb.runs import open_run
 from longbanana_nb.runs.claims_file import declarations
 from longbanana_nb.runs.labels import read_labels
+from longbanana_nb.runs.verify import verify_run
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +44,20 @@ def test_claims_are_declared_with_the_verdicts_that_were_in_sight(executed):
         if "text/html" in one.get("data", {})
     ]
     assert any(text.startswith('<img alt="') for text in html)  # the grid of choices as a picture
+
+
+def test_verify_knows_labels_and_the_tables_made_of_them(executed):
+    run = open_run(executed)
+    build_report(executed, notebooks=[])
+    names = {path.stem for path in (executed / "tables").glob("agreement*.csv")}
+    assert names == {"agreement", "agreement_correlations", "agreement_raters", "agreement_truth"}
+    assert (executed / "figures" / "agreement.svg").is_file()
+    assert verify_run(run) == table_faults(run) == []
+    table, labels = executed / "tables" / "agreement_raters.csv", executed / "labels" / "simulated-third.jsonl"
+    kept = table.read_text("utf-8"), labels.read_text("utf-8")
+    table.write_text(kept[0].replace("Simulated raters,45,", "Simulated raters,46,"), encoding="utf-8")
+    labels.write_text(kept[1].replace("simulated-third", "simulated-first"), encoding="utf-8")
+    assert any("agreement_raters.csv" in fault.where and fault.expected == "'45'" for fault in table_faults(run))
+    assert {fault.code for fault in verify_run(run)} == {"misplaced"}
+    table.write_text(kept[0], encoding="utf-8")
+    labels.write_text(kept[1], encoding="utf-8")

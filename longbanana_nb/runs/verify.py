@@ -18,6 +18,7 @@ from longbanana_nb.runs.results import is_part
 from longbanana_nb.runs.run import Run
 from longbanana_nb.runs.slots import CALLS, RECORD, TRACE, CandidateSlot
 from longbanana_nb.runs.verify_audits import audit_file_faults
+from longbanana_nb.runs.verify_labels import said_faults
 
 
 def verify_run(run: Run) -> list[Fault]:
@@ -25,10 +26,10 @@ def verify_run(run: Run) -> list[Fault]:
 
     Checked: candidates and steps against the hashes in their records, records against their place and their system's hash,
     files no record names, judgments against the plan and the candidates they name, journals' lines, pictures and answers of
-    audits, torn and half-written files, and anything like a key. An empty list means that all of this holds. What a kill cut
-    short and was set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
+    audits, labels, designs and claims, torn and half-written files, and anything like a key. An empty list means that all of
+    this holds. What a kill cut short and was set aside (`*.torn`) is no fault, for it never counted; `leftovers` lists it.
     """
-    faults = [*_candidates(run), *_judgments(run), *_judges_calls(run), *_audits(run), *_remnants(run)]
+    faults = [*_candidates(run), *_judgments(run), *_judges_calls(run), *_audits(run), *said_faults(run), *_remnants(run)]
     return [*faults, *weights_faults(run), *key_faults(run.path)]
 
 
