@@ -34,7 +34,7 @@ class Answerless(Exception):  # noqa: N818 - a state of a question
 
 @dataclass(slots=True)
 class Conversation:
-    """The calls of one job: asks, adds up what they used, and keeps the last reply."""
+    """The calls of one job: asks, adds up what they used (`usage.reported` lists them as `calls`), and keeps the last reply."""
 
     ask: Ask
     usage: Usage = field(default_factory=Usage)
@@ -56,7 +56,8 @@ class Conversation:
                 raise
             raise Answerless(invalid, str(error)) from error
         self.calls += 1
-        self.usage, self.last = added(self.usage, reply.usage), reply
+        told = [*self.usage.reported.get("calls", []), *([dict(reply.usage.reported)] if reply.usage.reported else [])]
+        self.usage, self.last = replace(self.usage + reply.usage, reported={"calls": told} if told else {}), reply
         return reply
 
     def answer(self, check_id: str, read: Read, found: str | None = None) -> ModelAnswer:
@@ -83,18 +84,6 @@ def invalid_of(error: ProviderError) -> InvalidReason | None:
     if error.is_too_large:
         return "too_large"
     return "transport" if error.is_transient else None
-
-
-def added(one: Usage, other: Usage) -> Usage:
-    """The sum of two usages; `reported` is kept as a list under `calls`, in the order of the calls."""
-    told = [*one.reported.get("calls", []), *([dict(other.reported)] if other.reported else [])]
-    return Usage(
-        one.input_tokens + other.input_tokens,
-        one.cached_tokens + other.cached_tokens,
-        one.cache_write_tokens + other.cache_write_tokens,
-        one.output_tokens + other.output_tokens,
-        {"calls": told} if told else {},
-    )
 
 
 def max_tokens(job: ModelJob) -> int:

@@ -27,23 +27,13 @@ class Bill:
         """Put all calls of another bill on this one."""
         self.calls += other.calls
         self.cost_usd += other.cost_usd
-        self.usage = added(self.usage, other.usage)
+        self.usage += other.usage
 
     def add(self, usage: Usage, cost_usd: float) -> None:
         """Put a call on the bill."""
         self.calls += 1
         self.cost_usd += cost_usd
-        self.usage = added(self.usage, usage)
-
-
-def added(one: Usage, other: Usage) -> Usage:
-    """Tokens of both."""
-    return Usage(
-        one.input_tokens + other.input_tokens,
-        one.cached_tokens + other.cached_tokens,
-        one.cache_write_tokens + other.cache_write_tokens,
-        one.output_tokens + other.output_tokens,
-    )
+        self.usage += usage
 
 
 @dataclass(slots=True)

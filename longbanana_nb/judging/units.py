@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,15 +93,10 @@ class Opening:
         Args:
             retry: whether the reasons that a person named count too, as they do once a call.
         """
-        last = before[-1]
-        if retry and last in self.retry:
-            return True
-        return last in TRANSIENT and before.count(last) <= self.profile.reask.get(last, 0)  # type: ignore[call-overload]
+        return (retry and before[-1] in self.retry) or is_asked_again(self.profile, before)
 
     def _sort(self, opened: OpenCandidate, keys: Keys, checks: Sequence[PlannedCheck], lines: Sequence[Judgment]) -> None:
-        earlier: dict[str, list[Judgment]] = {}
-        for line in lines:
-            earlier.setdefault(line.key, []).append(line)
+        earlier = by_key(lines)
         adopted = []
         for judge_sample in range(self.profile.samples):
             for check in checks:
@@ -125,11 +120,10 @@ class Opening:
 
     def _standing(self, given: Sequence[Judgment]) -> Judgment | None:
         """The answer that stands under a key: the newest valid one, else an invalid one that is not to be asked again."""
-        if valid := [line for line in given if line.label is not None]:
-            return valid[-1]
-        if not given or self.is_asked_again([str(line.invalid) for line in given], retry=True):
-            return None
-        return given[-1]
+        found = newest_answer(given)
+        if found is None or found.label is not None:
+            return found
+        return None if self.is_asked_again([str(line.invalid) for line in given], retry=True) else found
 
     def _adopted(self, found: Judgment, opened: OpenCandidate, unit: Unit) -> Judgment:
         record = opened.record
@@ -142,6 +136,26 @@ class Opening:
             judge_sample=unit.judge_sample,
             check_id=unit.check.check_id,
         )
+
+
+def by_key(lines: Iterable[Judgment]) -> dict[str, list[Judgment]]:
+    """Answers by key, in the order they were given."""
+    found: dict[str, list[Judgment]] = {}
+    for line in lines:
+        found.setdefault(line.key, []).append(line)
+    return found
+
+
+def newest_answer(given: Sequence[Judgment]) -> Judgment | None:
+    """Of the answers under one key the newest valid one, else the newest; None where there is none."""
+    valid = [line for line in given if line.label is not None]
+    return valid[-1] if valid else given[-1] if given else None
+
+
+def is_asked_again(profile: JudgeSpec, before: Sequence[str]) -> bool:
+    """Whether a question with these invalid answers is asked again: for a passing reason as often as `reask` says."""
+    last = before[-1]
+    return last in TRANSIENT and before.count(last) <= profile.reask.get(last, 0)  # type: ignore[call-overload]
 
 
 def is_open(opening: Opening, release: Release) -> bool:

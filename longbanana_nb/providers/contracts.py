@@ -100,7 +100,7 @@ class Request:
 class Usage:
     """Tokens of one call. The four never overlap: `input_tokens` is what was neither read from a cache nor written to it.
 
-    `reported` is the provider's own account, word for word.
+    `reported` is the provider's own account, word for word; a sum of usages has none.
     """
 
     input_tokens: int = 0
@@ -108,6 +108,14 @@ class Usage:
     cache_write_tokens: int = 0
     output_tokens: int = 0
     reported: Mapping[str, Any] = field(default_factory=dict)
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.output_tokens + other.output_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,20 @@ from longbanana_nb.files import canonical_json, sha256_bytes, utc_now
 from longbanana_nb.judging.answers import Answer
 from longbanana_nb.judging.audit.pairs import Side
 from longbanana_nb.judging.protocols import CandidateJob, CaseJob, PictureFile, Protocol, Question, judge_case
+from longbanana_nb.judging.units import by_key, is_asked_again, newest_answer
 from longbanana_nb.release import parse_probe
 from longbanana_nb.release.probes import reference_ids
-from longbanana_nb.runs import Failure, ImageSent, JudgeSpec, Judgment, JudgmentJournal, each, graceful_stop, usual_workers
-from longbanana_nb.runs.judge_spec import TRANSIENT
+from longbanana_nb.runs import (
+    Failure,
+    ImageSent,
+    JudgeSpec,
+    Judgment,
+    JudgmentJournal,
+    adopt_answer,
+    each,
+    graceful_stop,
+    usual_workers,
+)
 from longbanana_nb.runs.plan import Keys, PlannedCheck, plan_case, plan_checks
 
 if TYPE_CHECKING:
@@ -98,20 +108,6 @@ class Questions:
         return self._planned[case_id]
 
 
-def standing(lines: Iterable[Judgment]) -> dict[str, list[Judgment]]:
-    """The answers of a journal by key, in the order they were given."""
-    found: dict[str, list[Judgment]] = defaultdict(list)
-    for line in lines:
-        found[line.key].append(line)
-    return found
-
-
-def answer_of(given: Sequence[Judgment]) -> Judgment | None:
-    """The answer that stands: the newest valid one, else the newest."""
-    valid = [line for line in given if line.label is not None]
-    return valid[-1] if valid else given[-1] if given else None
-
-
 def ask_all(
     questions: Iterable[Asked], journal: JudgmentJournal, profile: JudgeSpec, asker: Asker, reusable: Mapping[str, Judgment]
 ) -> None:
@@ -120,7 +116,7 @@ def ask_all(
     Invalid answers are asked again for passing reasons, as often as the profile's `reask` says. What is answered is on disk
     before it counts.
     """
-    before = standing(journal.read())
+    before = by_key(journal.read())
     opened: dict[str, Asked] = {}
     for one in questions:
         given = before.get(one.key, [])
@@ -128,7 +124,7 @@ def ask_all(
             continue
         if not given and one.key in reusable:
             journal.append_many([_adopted(reusable[one.key], one, profile)])
-            before[one.key].append(reusable[one.key])
+            before[one.key] = [reusable[one.key]]
             continue
         opened[one.key] = replace(one, invalid_before=tuple(str(line.invalid) for line in given))
     if opened:
@@ -136,16 +132,20 @@ def ask_all(
 
 
 def _is_open(given: Sequence[Judgment], profile: JudgeSpec) -> bool:
-    if not given:
-        return True
-    if any(line.label is not None for line in given):
-        return False
-    last = given[-1].invalid
-    return last in TRANSIENT and sum(line.invalid == last for line in given) <= profile.reask.get(last, 0)
+    found = newest_answer(given)
+    return found is None or (found.label is None and is_asked_again(profile, [str(line.invalid) for line in given]))
 
 
 def _adopted(found: Judgment, one: Asked, profile: JudgeSpec) -> Judgment:
-    return msgspec.structs.replace(found, judge=profile.name, system="audit", check_id=one.check.check_id, cost_usd=0.0)
+    return adopt_answer(
+        found,
+        judge=profile.name,
+        system="audit",
+        case_id=one.case.case_id,
+        sample=0,
+        judge_sample=one.judge_sample,
+        check_id=one.check.check_id,
+    )
 
 
 def _exchanged(planned: PlannedCheck, case: Case, side: Side, probe: Mapping[str, Any] | None) -> PlannedCheck:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from longbanana_nb.errors import CallError
-from longbanana_nb.judging.audit.asking import Asked, Questions, ask_all, standing
-from longbanana_nb.judging.audit.asking import answer_of as standing_answer
+from longbanana_nb.judging.audit.asking import Asked, Questions, ask_all
 from longbanana_nb.judging.audit.making import in_turn
 from longbanana_nb.judging.audit.numbers import Row, mean_shift, rate
 from longbanana_nb.judging.audit.pairs import Side
 from longbanana_nb.judging.audit.store import read_rows, write_json, write_rows
+from longbanana_nb.judging.units import by_key, newest_answer
 from longbanana_nb.runs import Judgment, current_record
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def ask_canary(bench: Bench, *, units: int = USUAL_UNITS, seed: int = 1) -> dict
         journal, questions = bench.folder.canary_answers, bench.questions()
 
         round_of = partial(_asked, questions, frozen)
-        number = _next_round(round_of, standing(journal.read()))
+        number = _next_round(round_of, by_key(journal.read()))
         asked = round_of(number)
         for one in asked:
             one.picture.read()
@@ -73,7 +73,7 @@ def ask_canary(bench: Bench, *, units: int = USUAL_UNITS, seed: int = 1) -> dict
 def retold(bench: Bench) -> dict[str, Any]:
     """The drift that the answers there give now; nothing is asked and nothing written."""
     frozen, questions = read_rows(canary_file(bench.run.path), CanaryUnit), bench.questions()
-    given, rounds = standing(bench.folder.canary_answers.read()), [_asked(questions, frozen, 0)]
+    given, rounds = by_key(bench.folder.canary_answers.read()), [_asked(questions, frozen, 0)]
     later = _asked(questions, frozen, 1)
     while any(one.key in given for one in later):
         rounds.append(later)
@@ -134,7 +134,7 @@ def _next_round(round_of: Any, given: Mapping[str, Sequence[Judgment]]) -> int:
 
 def _drift(bench: Bench, frozen: Sequence[CanaryUnit], rounds: Sequence[Sequence[Asked]]) -> dict[str, Any]:
     """Each round that has answers beside the first."""
-    given = {key: standing_answer(lines) for key, lines in standing(bench.folder.canary_answers.read()).items()}
+    given = {key: newest_answer(lines) for key, lines in by_key(bench.folder.canary_answers.read()).items()}
     answers = [[given.get(one.key) for one in asked] for asked in rounds]
     answers = answers[:1] + [one for one in answers[1:] if any(one)]
     return {

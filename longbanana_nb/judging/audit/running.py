@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from longbanana_nb.errors import CallError
 from longbanana_nb.judging.audit import making as maker
 from longbanana_nb.judging.audit import pixel_pairs
-from longbanana_nb.judging.audit.asking import Asked, Asker, Questions, answer_of, ask_all, standing
+from longbanana_nb.judging.audit.asking import Asked, Asker, Questions, ask_all
 from longbanana_nb.judging.audit.numbers import Outcome, numbers, repeats
 from longbanana_nb.judging.audit.pairs import Pair, Side
 from longbanana_nb.judging.audit.store import AuditFolder, Making, write_json
+from longbanana_nb.judging.units import by_key, newest_answer
 from longbanana_nb.runs import JudgeSpec, Judgment, reusable_answers
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def retold(bench: Bench) -> dict[str, Any]:
 
 def _told(bench: Bench, pairs: Sequence[Pair], asked: Mapping[Place, Asked]) -> dict[str, Any]:
     folder = bench.folder
-    found = {key: answer_of(given) for key, given in standing(folder.answers.read()).items()}
+    found = {key: newest_answer(given) for key, given in by_key(folder.answers.read()).items()}
     given = {place: found.get(one.key) for place, one in asked.items()}
     outcomes = [_outcome(pair, given) for pair in pairs]
     making = folder.making()
