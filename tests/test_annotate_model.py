@@ -5,7 +5,7 @@ import json
 
 import pytest
 from provider_server import Answer, ProviderServer
-from provider_server.anthropic import AnthropicDialect
+from provider_server.anthropic import AnthropicDialect, failure
 from release_fixtures import check, small_release
 
 from longbanana_nb.errors import CallError, Incomplete
@@ -145,3 +145,19 @@ def test_lost_connections_are_kept_as_such_and_asked_again_the_next_time(bare):
         assert [draft.invalid for draft in model_drafts(done.folder).values()] == ["transport", None]
         assert annotate_release(load_release(bare), model=text_model(server), retry=quick).units == 3
         assert len(server.seen) == 4
+
+
+def test_a_check_that_is_too_long_or_filtered_is_left_open_and_the_others_are_asked(bare):
+    def reply(body):
+        if question_of(body) == APPLE:
+            return failure(400, "invalid_request_error", "prompt is too long: 300000 tokens > 200000 maximum")
+        return json.dumps(DRAFT)
+
+    with ProviderServer(AnthropicDialect(reply)) as server:
+        done = annotate_release(load_release(bare), model=text_model(server))
+        asked = len(server.asked("/v1/messages"))
+        annotate_release(load_release(bare), model=text_model(server))
+        assert asked == 2 and len(server.asked("/v1/messages")) == asked, "it is too long the next time too"
+    kept = {draft.check_id: draft for draft in model_drafts(done.folder).values()}
+    assert (kept["c1"].invalid, kept["c2"].invalid) == (None, "too_large")
+    assert "too long" in kept["c2"].doubt

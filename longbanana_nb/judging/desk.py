@@ -81,6 +81,7 @@ class Desk:
     flight: Flight
     is_over: Callable[[], bool]
     uploads: Uploads | None = None
+    role: str = ROLE  # as which calls are written down
     total: Bill = field(default_factory=Bill)
     waiting: set[asyncio.Task[Any]] = field(default_factory=set)  # tasks between two attempts
     in_flight: int = 0
@@ -164,7 +165,7 @@ class _Call:
         self.reserved.append(await desk.reserved(self.most))
         cost = None
         try:
-            self.number, line = desk.ledger.opening(ROLE, desk.model.id, self.most)
+            self.number, line = desk.ledger.opening(desk.role, desk.model.id, self.most)
             await desk.commits.durable(desk.ledger.journal, line)
             reply = await self._tried()
             cost = desk.tariff.cost(reply.usage)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError, Incomplete
-from longbanana_nb.judging.annotate.asking import Desk, ask_about
+from longbanana_nb.judging.annotate.asking import Annotating, ask_about
 from longbanana_nb.judging.annotate.drafts import (
     MODEL_DRAFTS,
     Draft,
@@ -24,11 +24,15 @@ from longbanana_nb.judging.annotate.drafts import (
 )
 from longbanana_nb.judging.annotate.reviewing import cells_of, reviewed_drafts
 from longbanana_nb.judging.annotate.rules import meaning_of_pass
+from longbanana_nb.judging.bills import Tariff
+from longbanana_nb.judging.desk import Desk, Flight
 from longbanana_nb.judging.prompting import prompt
 from longbanana_nb.providers.retry import Retry
 from longbanana_nb.release.annotations import overlay_folder
 from longbanana_nb.runs import Budget, Ledger, graceful_stop
+from longbanana_nb.runs.commits import committing
 from longbanana_nb.runs.journal import Journal
+from longbanana_nb.runs.judge_spec import Sending
 from longbanana_nb.runs.ledger import spent_on
 from longbanana_nb.runs.own_loop import in_own_loop
 from longbanana_nb.runs.progress import progress_bar
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from longbanana_nb.runs.judge_spec import JudgeModel
 
 CALLS = "calls.jsonl"
+IN_FLIGHT_BYTES = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +159,22 @@ def _ask(
         raise CallError(
             f"The price of {model.spec.id} is unknown, so a limit of ${max_usd:g} cannot be kept. Leave the limit out."
         )
-    budget = Budget(max_usd, spent_on(folder / CALLS).usd)
+    before = spent_on(folder / CALLS)
+    budget = Budget(max_usd, before.usd + before.open_usd)
     with graceful_stop() as stop, progress_bar("annotate", len(wanted)) as bar:
 
         async def work() -> None:
             adapter = model.connect()
-            desk = Desk(
-                adapter, dict(model.spec.params), model.price, budget, Ledger(folder / CALLS), Journal(folder / MODEL_DRAFTS),
-                stop, retry, concurrency,
-            )  # fmt: skip
-            try:
-                await ask_about(desk, wanted, lambda: bar.update(1))
-            finally:
-                await adapter.close()
+            async with committing() as commits:
+                desk = Desk(
+                    adapter, adapter.model, Sending(), retry, Tariff(adapter.model, model.price), Ledger(folder / CALLS), budget,
+                    commits, Flight(IN_FLIGHT_BYTES), stop, role="annotate",
+                )  # fmt: skip
+                try:
+                    asked = Annotating(desk, dict(model.spec.params), Journal(folder / MODEL_DRAFTS), concurrency)
+                    await ask_about(asked, wanted, lambda: bar.update(1))
+                finally:
+                    await adapter.close()
 
         try:
             in_own_loop(work)
