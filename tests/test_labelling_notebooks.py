@@ -8,8 +8,9 @@ from conftest import run_command
 
 from longbanana_nb.reporting.recompute import table_faults
 from longbanana_nb.reporting.report import build_report
-from longbanana_nb.runs import open_run
+from longbanana_nb.runs import merge_runs, open_run
 from longbanana_nb.runs.claims_file import declarations
+from longbanana_nb.runs.label_design import designs
 from longbanana_nb.runs.labels import read_labels
 from longbanana_nb.runs.verify import verify_run
 
@@ -61,3 +62,11 @@ def test_verify_knows_labels_and_the_tables_made_of_them(executed):
     assert {fault.code for fault in verify_run(run)} == {"misplaced"}
     table.write_text(kept[0], encoding="utf-8")
     labels.write_text(kept[1], encoding="utf-8")
+
+
+def test_a_merged_run_keeps_labels_designs_and_claims(executed, tmp_path):
+    copy = shutil.copytree(executed, tmp_path / "copy")
+    united = merge_runs(tmp_path / "united", [executed, copy])
+    assert [one.id for one in designs(united)] == [one.id for one in designs(open_run(executed))]
+    assert (read_labels(united), declarations(united)) == (read_labels(open_run(executed)), declarations(open_run(executed)))
+    assert verify_run(united) == []

@@ -20,7 +20,7 @@ from longbanana_nb.runs.meta import RunMeta, write_meta
 from longbanana_nb.runs.plan import write_rows
 from longbanana_nb.runs.run import CASES, CHECKS, RUN_JSON, Run, open_run, relative_to_run
 
-LINES = ("labels/*.jsonl", "handles.jsonl", "judgments/*/plans.jsonl", "audits/*/plans.jsonl")
+LINES = ("labels/*.jsonl", "claims.jsonl", "handles.jsonl", "judgments/*/plans.jsonl", "audits/*/plans.jsonl")
 LEDGERS = ("judgments/*/calls.jsonl", "audits/*/calls.jsonl")
 
 
@@ -115,7 +115,7 @@ def _unite_calls(runs: list[Run], building: Path) -> None:
 
 
 def _unite_lines(runs: list[Run], building: Path) -> None:
-    """Labels and handles: every different line once, in the order of the runs."""
+    """Labels, claims and handles: every different line once, in the order of the runs."""
     for pattern in LINES:
         for place in sorted({path.relative_to(run.path) for run in runs for path in run.path.glob(pattern)}):
             lines = [line for run in runs for line in Journal(run.path / place).lines()]
@@ -123,10 +123,10 @@ def _unite_lines(runs: list[Run], building: Path) -> None:
 
 
 def _unite_scenes(runs: list[Run], building: Path) -> None:
-    """Scene descriptions are named by the hash of their image; the first run's stands."""
+    """Scene descriptions and label designs are named by what they hold; the first run's stands."""
     for run in runs:
-        for path in sorted(run.path.glob("scenes/*.json")):
-            copy = building / "scenes" / path.name
+        for path in sorted([*run.path.glob("scenes/*.json"), *run.path.glob("labels/designs/*.json")]):
+            copy = building / path.relative_to(run.path)
             if not copy.exists():
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, copy)
