@@ -75,9 +75,11 @@ class Door:
             return client.post(path or PATHS[self.dialect], content=content, json=None if content else body, headers=headers)
 
     def anthropic(self) -> anthropic.Anthropic:
+        """Anthropic's SDK; use it as a context manager."""
         return anthropic.Anthropic(api_key="permit", base_url="http://gate", max_retries=0, http_client=self.http())
 
     def openai(self) -> openai.OpenAI:
+        """OpenAI's SDK; use it as a context manager."""
         return openai.OpenAI(api_key="permit", base_url="http://gate/v1", max_retries=0, http_client=self.http())
 
     def names(self) -> list[tuple[str, str, str]]:

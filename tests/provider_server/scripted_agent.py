@@ -23,7 +23,7 @@ GENERATE = Use("generate", {"prompt": "A pear.", "references": ["ref_01"], "keep
 class Cut:
     """The stream ends after so many bytes (-1: before the status line)."""
 
-    after: int = 300
+    after: int = 1100
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Slow:
     """A step whose bytes drip."""
 
     step: Any
-    drip_s: float = 0.005
+    drip_s: float = 0.001
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,9 @@ def picture_part(dialect: str, data: bytes, mime: str = "image/png") -> dict[str
     )
 
 
-def request_body(dialect: str, model: str, *parts: Any, stream: bool = False, tools: bool = True, **more: Any) -> dict[str, Any]:
+def request_body(
+    dialect: str, model: str, *parts: Any, stream: bool = False, has_tools: bool = True, **more: Any
+) -> dict[str, Any]:
     """A small request with the user's parts (texts, or parts made by `picture_part`), and the image tool's `generate`."""
     text = "input_text" if dialect == "openai-responses" else "text"
     content = [{"type": text, "text": part} if isinstance(part, str) else part for part in parts or ("Draw.",)]
@@ -132,6 +134,6 @@ def request_body(dialect: str, model: str, *parts: Any, stream: bool = False, to
         body["tools"] = [{"type": "function", "function": {"name": name, "parameters": schema}} for name in named.values()]
     else:
         body["tools"] = [{"type": "function", "name": name, "parameters": schema} for name in named.values()]
-    if not tools:
+    if not has_tools:
         del body["tools"]
     return json.loads(json.dumps({**body, **more}))

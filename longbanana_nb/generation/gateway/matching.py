@@ -42,6 +42,7 @@ class Matcher:
         self._case, self._board = case, board
         self._references = {reference.sha256: reference.id for reference in case.inputs}
         self._seen: dict[str, SeenPicture] = {}
+        self._made = 0  # pictures drawn and cut when "unknown" was last decided
         self._known: dict[str, _Known] = {}
         self._lock = threading.Lock()
 
@@ -49,10 +50,17 @@ class Matcher:
         """What a picture is. "unknown" is decided anew each time something was drawn or cut since."""
         digest = sha256_bytes(data)
         with self._lock:
+            self._forget_unknown()
             found = self._seen.get(digest)
-            if found is None or found.match == "unknown":
+            if found is None:
                 found = self._seen[digest] = self._look(digest, data)
             return found
+
+    def _forget_unknown(self) -> None:
+        made = len(self._board.draft.steps) + len(self._board.origins.crops)
+        if made != self._made:
+            self._seen = {digest: seen for digest, seen in self._seen.items() if seen.match != "unknown"}
+            self._made = made
 
     def _look(self, digest: str, data: bytes) -> SeenPicture:
         try:

@@ -32,7 +32,7 @@ class ToolError(Exception):
 def ask(url: str, method: str, path: str, value: Any = None) -> dict[str, Any]:
     """One request to the gateway; its JSON object."""
     place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname, place.port or 80, timeout=LONGEST_S)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port or 80, timeout=LONGEST_S)
     body = None if value is None else json.dumps(value).encode()
     try:
         connection.request(method, path, body, {"Content-Type": "application/json"})

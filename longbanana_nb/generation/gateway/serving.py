@@ -134,16 +134,21 @@ class _Model(_Handler):
         gate, path = self.gate, self.request.path
         request = await asyncio.to_thread(gate.check, path, self.request.body)
         started = time.monotonic()
+        failure: UpstreamError | None = None
+        rest = b""
         with gate.paid(request) as receipt:
             gate.sent(request)
             try:
-                await self._answer(request, receipt, started)
+                rest = await self._answer(request, receipt, started)
             except UpstreamError as error:
-                seconds = time.monotonic() - started
+                failure, seconds = error, time.monotonic() - started
                 gate.failed(request, error.code, error.text, receipt, maybe_paid=error.maybe_paid, seconds=seconds)
-                raise
+        if failure is not None:
+            raise failure
+        self.finish(rest)  # what is answered was written down
 
-    async def _answer(self, request: Checked, receipt: Receipt, started: float) -> None:
+    async def _answer(self, request: Checked, receipt: Receipt, started: float) -> bytes:
+        """Have the model answer; returns what the agent has not been sent yet."""
         permit = self.gate.permit
         betas = self.request.headers.get("anthropic-beta")
         async with self.upstream.answer(permit, self.request.path, request.data, betas) as response:
@@ -151,11 +156,11 @@ class _Model(_Handler):
             self.set_header("Content-Type", kind)
             if kind.startswith("text/event-stream"):
                 await self._stream(request, receipt, started, response)
-                return
+                return b""
             data = await whole(permit, response)
             found = answer_of(permit.dialect, _json(data))
             self.gate.answered(request, found, receipt, time.monotonic() - started)
-            self.finish(data)
+            return data
 
     async def _stream(self, request: Checked, receipt: Receipt, started: float, response: Any) -> None:
         """Lines as they come; the next is read when the agent has taken the last."""
@@ -172,7 +177,6 @@ class _Model(_Handler):
         if not reader.is_whole:
             raise UpstreamError("transport", "The provider's stream was cut off.", 502, maybe_paid=True)
         self.gate.answered(request, reader.answer(), receipt, time.monotonic() - started)
-        self.finish()
 
 
 class _ImageTool(_Handler):
