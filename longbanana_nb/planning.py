@@ -147,7 +147,7 @@ def _images_sent(spec: SystemSpec, case: Case) -> int | None:
         return 0
     if spec.harness.kind == "fp-direct":
         return min(len(case.references), spec.references.size) if _windows(spec, case) == 1 else len(case.references)
-    return len(case.references) if spec.harness.kind == "command" else None
+    return len(case.references) if spec.harness.kind == "command" and spec.backend is None else None
 
 
 def _windows(spec: SystemSpec, case: Case) -> int:

@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from longbanana_nb.errors import CallError
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.generation import program as programs
 from longbanana_nb.generation.contracts import Draft, Models, Outcome, Reason, Step, trace_line
@@ -33,9 +32,11 @@ from longbanana_nb.generation.sandbox import (
 from longbanana_nb.generation.sandbox.contracts import MOST_DISK_MB, WORK
 from longbanana_nb.generation.sandbox.pickup import NOT_LEFT
 from longbanana_nb.generation.sandbox.said import end_of
+from longbanana_nb.generation.way_out import dialect_of, has_models, shown_for, told_of, way_out
 from longbanana_nb.runs.system_spec import PROGRAMS
 
 if TYPE_CHECKING:
+    from longbanana_nb.generation.gateway import Gate
     from longbanana_nb.release import Case, Reference
     from longbanana_nb.runs import SystemSpec
 
@@ -53,14 +54,10 @@ def ready(spec: SystemSpec) -> dict[str, str]:
     Raises:
         CallError: where the program cannot be run here as written.
     """
-    if spec.backend is not None or spec.agent_model is not None:
-        raise CallError(
-            f"system {spec.name!r}: a command system with backend or agent_model would reach them through the gateway, and that "
-            "is not there yet. Remove them; with `sandbox: none` the program can call a model itself."
-        )
     program = programs.program_of(spec)
     sandbox_named(spec.sandbox, spec.name)
-    return {"program": program.sha256}
+    way = {"way out": f"gateway, {dialect_of(spec)}"} if has_models(spec) else {}
+    return {"program": program.sha256, **way}
 
 
 def notes_on(systems: Iterable[SystemSpec]) -> list[str]:
@@ -77,11 +74,11 @@ def command(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
     program = programs.program_of(spec)
     box = sandbox_named(spec.sandbox, spec.name)
     with case_room() as room:
-        shown = {**_pictures(case, room), **program.shown}
+        shown = {**_pictures(case, room), **shown_for(spec), **program.shown}
         if spec.sandbox == "none" and spec.folder is not None:
             shown[programs.FOLDER] = spec.folder
         places = box.places(room.workspace, room.home, shown)
-        shown[programs.TASK] = _task(case, room, places, seed)
+        shown[programs.TASK] = _task(case, room, places, seed, told_of(spec, places))
         for place in (programs.OUT, f"{programs.STEPS}/-"):
             (room.workspace / Path(place).relative_to(WORK)).parent.mkdir(exist_ok=True)
         cell = Cell(
@@ -91,14 +88,16 @@ def command(case: Case, spec: SystemSpec, models: Models, seed: int) -> Draft:
             home=room.home,
             read_only=shown,
             hidden=models.hidden,
+            gate=room.gate if has_models(spec) else None,
             timeout_s=spec.harness.timeout_s or TIMEOUT_S,
             disk_mb=spec.harness.disk_mb or MOST_DISK_MB,
             memory_mb=spec.harness.memory_mb,
             port=places.port,
         )
         began = time.time()
-        finished = box.run(cell, models.stop)
-        return _draft(case, spec, room, box, finished, began, program.secrets)
+        with way_out(case, spec, models, seed, room.gate, cell.timeout_s) as gate:
+            finished = box.run(cell, models.stop)
+        return _draft(case, spec, room, box, finished, began, program.secrets, gate)
 
 
 def _pictures(case: Case, room: Room) -> dict[str, Path]:
@@ -123,7 +122,7 @@ def _suffix(reference: Reference) -> str:
     return suffix if suffix[1:].isalnum() and suffix.isascii() else ""
 
 
-def _task(case: Case, room: Room, places: Places, seed: int) -> Path:
+def _task(case: Case, room: Room, places: Places, seed: int, models: dict[str, Any] | None) -> Path:
     """The task as the program reads it: no case id, no category, nothing of the evaluation."""
     listed = [
         {"id": one.id, "path": places.of(f"{programs.REFERENCES}/{name}"), "role": one.role}
@@ -137,6 +136,7 @@ def _task(case: Case, room: Room, places: Places, seed: int) -> Path:
         "out": places.of(programs.OUT),
         "steps": places.of(programs.STEPS),
         "seed": seed,
+        "models": models,
     }
     file = room.shown / "task.json"
     file.write_text(json.dumps(task, ensure_ascii=False, indent=1), "utf-8", "surrogatepass")
@@ -145,23 +145,32 @@ def _task(case: Case, room: Room, places: Places, seed: int) -> Path:
 
 
 def _draft(
-    case: Case, spec: SystemSpec, room: Room, box: Sandbox, finished: Finished, began: float, secrets: tuple[str, ...]
+    case: Case,
+    spec: SystemSpec,
+    room: Room,
+    box: Sandbox,
+    finished: Finished,
+    began: float,
+    secrets: tuple[str, ...],
+    gate: Gate | None,
 ) -> Draft:
     """What is made of a run: its pictures, its outcome, and a trace of what the program said."""
     said = {name: end_of(output, secrets) for name, output in (("stdout", finished.stdout), ("stderr", finished.stderr))}
     taken, refused = pick_up_steps(room.workspace, _name(programs.STEPS), began)
     found = pick_up(room.workspace, _name(programs.OUT), began)
-    draft = Draft("image", sent=[one.id for one in case.inputs])
-    draft.steps = _steps(case, [data for _, data in taken] + ([found] if isinstance(found, bytes) else []))
-    draft.trace = _trace(box, spec, finished, said, refused)
-    draft.outcome, draft.reason = _outcome(finished, found, said["stderr"])
+    draft = gate.permit.board.draft if gate is not None else Draft("image", sent=[one.id for one in case.inputs])
+    draft.steps += _steps(case, [data for _, data in taken] + ([found] if isinstance(found, bytes) else []), draft.steps)
+    draft.trace += _trace(box, spec, finished, said, refused)
+    draft.outcome, draft.reason = _outcome(finished, found, said["stderr"], gate)
     if draft.outcome == "image" and isinstance(found, bytes):
-        draft.image, draft.format = found, draft.steps[-1].format  # the candidate is the last step
-    draft.trace.append(_ending(len(draft.trace) + 1, draft))
+        draft.image, draft.format = found, examine(found).format
+    draft.trace.append(_ending(draft))
+    for n, line in enumerate(draft.trace, start=1):
+        line["n"] = n
     return draft
 
 
-def _outcome(finished: Finished, found: bytes | Reason, stderr: str) -> tuple[Outcome, Reason | None]:
+def _outcome(finished: Finished, found: bytes | Reason, stderr: str, gate: Gate | None) -> tuple[Outcome, Reason | None]:
     """The outcome, and the reason where it is no image."""
     if finished.ended in OUTCOMES:
         outcome, code = OUTCOMES[finished.ended]
@@ -169,18 +178,24 @@ def _outcome(finished: Finished, found: bytes | Reason, stderr: str) -> tuple[Ou
     if isinstance(found, bytes):
         return "image", None
     if found.code == NOT_LEFT:
+        if gate is not None and gate.limit is not None:
+            return "budget", gate.limit
+        if gate is not None and gate.trouble is not None:
+            return gate.trouble
         if finished.returncode:
             return "failed", Reason("program_failed", "program", f"exit code {finished.returncode}: {stderr}".strip(": "))
         return "no_image", Reason(NOT_LEFT, "program", f"it ended well and left no picture. {stderr}".strip())
     return "no_image" if found.code == "empty_image" else "failed", found
 
 
-def _steps(case: Case, pictures: list[bytes]) -> list[Step]:
-    """Pictures on the way, a last one that is the same as the candidate only once."""
+def _steps(case: Case, pictures: list[bytes], drawn: list[Step]) -> list[Step]:
+    """Pictures the program left, the candidate last; those that an image call drew are steps already."""
     prompt = sha256_bytes(case.prompt.encode("utf-8", "surrogatepass"))
     hashes = [sha256_bytes(data) for data in pictures]
-    kept = [n for n in range(len(pictures)) if n == len(pictures) - 1 or hashes[n] != hashes[n + 1]]
-    return [Step(n, pictures[i], hashes[i], examine(pictures[i]).format, None, (), prompt) for n, i in enumerate(kept, start=1)]
+    known = {step.sha256 for step in drawn}
+    kept = [n for n in range(len(pictures)) if hashes[n] not in known and (n == len(pictures) - 1 or hashes[n] != hashes[n + 1])]
+    first = max((step.n for step in drawn), default=0) + 1
+    return [Step(n, pictures[i], hashes[i], examine(pictures[i]).format, None, (), prompt) for n, i in enumerate(kept, first)]
 
 
 def _trace(
@@ -196,10 +211,10 @@ def _trace(
     return [trace_line(n, actor, kind, name, text, seconds=s) for n, (actor, kind, name, text, s) in enumerate(lines, start=1)]
 
 
-def _ending(n: int, draft: Draft) -> dict[str, Any]:
+def _ending(draft: Draft) -> dict[str, Any]:
     reason = f"{draft.reason.code}: {draft.reason.raw}" if draft.reason else ""
     images = [sha256_bytes(draft.image)] if draft.image is not None else []
-    return trace_line(n, "harness", "outcome", draft.outcome, reason, images=images)
+    return trace_line(0, "harness", "outcome", draft.outcome, reason, images=images)
 
 
 def _name(place: str) -> str:
