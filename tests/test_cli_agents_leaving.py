@@ -8,7 +8,7 @@ import time
 import pytest
 from PIL import Image
 
-from longbanana_nb.generation.agents.leaving import Notes, answer_left
+from longbanana_nb.generation.agents.leaving import Files, answer_left
 from longbanana_nb.generation.contracts import Reason
 
 
@@ -58,8 +58,11 @@ def test_an_answer_that_cannot_be_taken_says_why_and_no_other_name_is_tried(tmp_
     assert found.code == codes[kind]
 
 
+IDS = {"ref_01": 1, "ref_02": 2}
+
+
 def notes(workspace, began):
-    return Notes(workspace, ("evidence", "plan"), {"ref_01", "ref_02"}, began)
+    return Files(workspace, ("evidence", "plan"), began)
 
 
 def plan(reference):
@@ -68,19 +71,19 @@ def plan(reference):
 
 def test_an_artefact_is_noted_when_its_bytes_are_new(tmp_path, began):
     watch = notes(tmp_path, began)
-    assert watch.look() == []
+    assert watch.look(IDS) == []
     (tmp_path / "plan.json").write_text(plan("ref_01"))
-    assert [(event.kind, event.names, event.valid) for event in watch.look()] == [("noted", ("plan",), True)]
-    assert watch.look() == []
+    assert [(event.kind, event.names, event.valid) for event in watch.look(IDS)] == [("noted", ("plan",), True)]
+    assert watch.look(IDS) == []
     (tmp_path / "plan.json").write_text(plan("ref_02"))
-    assert len(watch.look()) == 1
+    assert len(watch.look(IDS)) == 1
     assert watch.contents == {"plan": plan("ref_02").encode()}
 
 
 def test_an_artefact_that_names_no_reference_of_the_task_is_noted_as_invalid_and_kept(tmp_path, began):
     watch = notes(tmp_path, began)
     (tmp_path / "plan.json").write_text(plan("ref_99"))
-    assert [event.valid for event in watch.look()] == [False]
+    assert [event.valid for event in watch.look(IDS)] == [False]
     assert watch.contents["plan"] == plan("ref_99").encode()
 
 
@@ -90,5 +93,5 @@ def test_a_link_in_place_of_an_artefact_is_nothing(tmp_path, began):
     work.mkdir()
     (work / "plan.json").symlink_to(tmp_path / "secret.json")
     watch = notes(work, began)
-    assert watch.look() == []
+    assert watch.look(IDS) == []
     assert watch.contents == {}

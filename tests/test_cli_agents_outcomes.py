@@ -141,8 +141,7 @@ def test_a_pair_that_cannot_speak_is_refused_with_the_nearest_that_can(kind, pro
     ("changes", "told"),
     [
         ({"sandbox": "none"}, "Write sandbox: bubblewrap"),
-        ({"model": {"params": {"temperature": 0}}}, "temperature"),
-        ({"model": {"params": {"max_tokens": "8000"}}}, "max_tokens '8000'"),
+        ({"model": {"params": {"context": "stop"}}}, "params: context"),
         ({"references": {"policy": "window"}}, "expected 'agent'"),
         ({"harness": {"kind": "codex", "version": "0.1.0"}}, r"0\.171\.0"),
     ],

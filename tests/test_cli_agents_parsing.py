@@ -128,9 +128,10 @@ def test_a_start_names_the_model_the_gateway_the_permit_and_the_image_tool(name)
 def test_the_codex_configuration_is_toml_with_every_switch():
     made = RECIPES["codex"].render(SETTING)
     read = tomllib.loads(made.files[".codex/config.toml"].decode())
-    off = {"plugins", "apps", "unbounded_connection_retries", "image_generation", "multi_agent"}
+    off = {"plugins", "apps", "unbounded_connection_retries", "image_generation"}
     assert {name for name, on in read["features"].items() if on is False} >= off
     assert read["web_search"] == "disabled"
     assert read["model_providers"]["gateway"]["base_url"] == "http://127.0.0.1:8901/v1"
     assert read["mcp_servers"]["imagetool"]["args"] == ["/opt/tool.py", "serve"]
     assert read["model"] == "some/model-1"
+    assert [model["slug"] for model in json.loads(made.files[".codex/models.json"])["models"]] == ["some/model-1"]

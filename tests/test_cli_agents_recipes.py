@@ -13,6 +13,7 @@ from longbanana_nb.generation.sandbox import Bubblewrap, Cell, case_room
 from longbanana_nb.generation.sandbox.mounts import bare_python
 
 PAIRS = [(name, dialect) for name, recipe in RECIPES.items() for dialect in recipe.dialects]
+MODELS = {"anthropic-messages": "claude-sonnet-4-6", "openai-responses": "gpt-6.1-sol", "openai-chat": "org/own-model-1"}
 WHOLE = [
     Shell("echo seen > heard.txt; cat prompt.txt"),
     View("/work/red.png"),
@@ -35,7 +36,7 @@ def started(name, dialect, script, max_turns=8):
             path="/usr/local/bin:/usr/bin:/bin",
             instruction='Say "hi",\nthen stop.',
             dialect=dialect,
-            model="some/model-1" if dialect == "openai-chat" and name != "hermes" else "some-model-1",
+            model=MODELS[dialect],
             base_url="http://127.0.0.1:8901",
             permit="permit-1",
             image_tool=(str(bare_python()), "/opt/tool.py"),

@@ -238,10 +238,6 @@ def test_the_transcript_has_hashes_and_no_bytes(tmp_path):
     ("value", "words"),
     [
         ({"harness": {"kind": "pd-direct"}, "privileges": ["graph"]}, "'pd-direct'.*not there yet"),
-        (
-            {"harness": {"kind": "codex"}, "workflow": "minimal", "agent_model": {"provider": "p", "id": "m"}},
-            "'codex'.*not there yet",
-        ),
         ({"harness": {"kind": "imported"}, "backend": None}, "import-candidates"),
     ],
 )

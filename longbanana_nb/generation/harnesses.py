@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation import command, floors, fp_direct, native
+from longbanana_nb.generation.agents import driver
 from longbanana_nb.generation.contracts import Capabilities, Draft, Models
+from longbanana_nb.runs.system_spec import COMMAND_LINES
 
 if TYPE_CHECKING:
     from longbanana_nb.release import Case
@@ -21,6 +23,7 @@ HARNESSES: dict[str, Harness] = {
     "fp-direct": fp_direct.fp_direct,
     "native": native.native,
     "command": command.command,
+    **dict.fromkeys(COMMAND_LINES, driver.run_agent),
     "blank": floors.blank,
     "single-reference": floors.single_reference,
     "collage": floors.collage,
@@ -31,19 +34,16 @@ VERSIONS: dict[str, str] = {**dict.fromkeys(HARNESSES, "1"), "collage": "3", "wo
 FITTING: dict[str, Fitting] = {
     "fp-direct": fp_direct.refuse_what_does_not_fit,
     "native": native.refuse_what_does_not_fit,
+    **dict.fromkeys(COMMAND_LINES, driver.refuse_backend),
 }
 # What a harness needs of this machine: it refuses what is not there, and returns the versions that enter the hash.
 READY: dict[str, Ready] = {
     "native": native.versions_of,
     "command": command.ready,
+    **dict.fromkeys(COMMAND_LINES, driver.ready),
 }
 NOT_THERE_YET: dict[str, str] = {
     "pd-direct": "stages by the privileged graph",
-    "openclaw": "the OpenClaw command line",
-    "opencode": "the OpenCode command line",
-    "hermes": "the Hermes command line",
-    "claude-code": "the Claude Code command line",
-    "codex": "the Codex command line",
 }
 
 

@@ -9,6 +9,7 @@ from longbanana_nb.errors import CallError
 from longbanana_nb.generation.agents.contracts import Dialect, Recipe
 from longbanana_nb.generation.agents.pins import PINS
 from longbanana_nb.generation.agents.recipes import RECIPES
+from longbanana_nb.generation.gateway.dialects import SAMPLING
 
 if TYPE_CHECKING:
     from longbanana_nb.runs import SystemSpec
@@ -23,7 +24,6 @@ EXAMPLES: Final[Mapping[str, str]] = {
     "openai": "{provider: openai, id: gpt-6.1-sol}",
     "openai-compatible": "{provider: openai-compatible, id: NAME, base_url: ADDRESS}",
 }
-PARAMS = ("max_tokens",)  # of an agent model: what every recipe can pass on
 
 
 def dialect_of(recipe: Recipe, provider: str) -> Dialect | None:
@@ -36,7 +36,7 @@ def refuse_what_does_not_fit(spec: SystemSpec) -> Dialect:
 
     Raises:
         CallError: where harness and agent model cannot speak with each other, with the nearest pairs that can; parameters
-            that a command line cannot pass on; another version than the pinned one; no sandbox.
+            that cannot be kept to; another version than the pinned one; no sandbox.
     """
     kind, model = spec.harness.kind, spec.agent_model
     if model is None:
@@ -50,13 +50,11 @@ def refuse_what_does_not_fit(spec: SystemSpec) -> Dialect:
         raise CallError(f"system {spec.name!r}: {kind} {spec.harness.version!r}; this package drives {pinned!r} and no other.")
     if spec.references.policy != "agent":
         raise CallError(f"system {spec.name!r}: {kind} with references.policy {spec.references.policy!r}; expected 'agent'.")
-    unknown = [name for name in model.params if name not in PARAMS]
-    most = model.params.get("max_tokens", 1)
-    if unknown or not isinstance(most, int) or isinstance(most, bool) or most < 1:
-        found = ", ".join(unknown) or f"max_tokens {most!r}"
+    unknown = sorted(set(model.params) - {"max_tokens"} - SAMPLING)
+    if unknown:
         raise CallError(
-            f"system {spec.name!r}: agent_model.params: {found}; a command line passes on max_tokens, a whole number, and no "
-            "other. Remove the others, or use harness native."
+            f"system {spec.name!r}: agent_model.params: {', '.join(unknown)}; with a command line max_tokens and sampling "
+            f"parameters can be kept to ({', '.join(sorted(SAMPLING))}). Remove the others, or use harness native."
         )
     dialect = dialect_of(RECIPES[kind], model.provider)
     if dialect is None:

@@ -1,7 +1,9 @@
 """Codex CLI (OpenAI's responses): one configuration file; events as lines of JSON.
 
 Without `unbounded_connection_retries = false` a refused connection is tried for ever; without `plugins = false` it looks for
-hosts that are not there. Retries of requests and of streams multiply. An item of type `error` about model metadata is benign.
+hosts that are not there. Retries of requests and of streams multiply. For models that it knows it would offer its tools inside a
+JavaScript tool and ask for sub-agents; a catalogue of one model, written for each run, has it offer every model the same plain
+tools.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from longbanana_nb.generation.agents.saying import end_of_words, inner, json_lin
 
 _PROVIDER = "gateway"
 _KEY = "GATEWAY_PERMIT"
-_OFF = (
-    "plugins", "apps", "shell_snapshot", "unbounded_connection_retries", "multi_agent", "goals", "hooks", "image_generation",
-)  # fmt: skip
+_OFF = ("plugins", "apps", "shell_snapshot", "unbounded_connection_retries", "goals", "hooks", "image_generation")
+_TOLD = (
+    "You work alone in a folder of a computer, with nobody to ask. Use your tools until the task is done: run commands, look at "
+    "pictures with view_image, and use the tools of MCP servers. Keep what you say to the user short."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,8 @@ class Codex:
         env = {**setting.environment, "CODEX_HOME": f"{setting.home}/.codex", _KEY: setting.permit}
         argv = [*setting.program, "exec", "--json", "--strict-config", "--skip-git-repo-check", "--ephemeral"]
         argv += ["--dangerously-bypass-approvals-and-sandbox", "-C", setting.workspace, setting.instruction]
-        return Rendered(tuple(argv), env, {".codex/config.toml": _toml(_configuration(setting)).encode()})
+        files = {".codex/config.toml": _toml(_configuration(setting)).encode(), ".codex/models.json": _catalogue(setting)}
+        return Rendered(tuple(argv), env, files)
 
     def parse(self, stdout: bytes, returncode: int | None, read_home: ReadHome) -> Claim:
         """`turn.completed` or `turn.failed`, whichever came last, and the last message."""
@@ -57,10 +62,12 @@ def _configuration(setting: Setting) -> dict[str, Any]:
         "model": setting.model,
         "model_provider": _PROVIDER,
         "model_context_window": setting.context_tokens,
+        "model_catalog_json": f"{setting.home}/.codex/models.json",
         "approval_policy": "never",
         "sandbox_mode": "danger-full-access",
         "check_for_update_on_startup": False,
         "web_search": "disabled",
+        "agents": {"enabled": False},
         "features": dict.fromkeys(_OFF, False),
         "analytics": {"enabled": False},
         "feedback": {"enabled": False},
@@ -82,6 +89,29 @@ def _configuration(setting: Setting) -> dict[str, Any]:
             "tool_timeout_sec": round(setting.request_timeout_s),
         },
     }
+
+
+def _catalogue(setting: Setting) -> bytes:
+    """The one model there is, with what the program is to know of it."""
+    model = {
+        "slug": setting.model,
+        "display_name": setting.model,
+        "description": "",
+        "visibility": "list",
+        "supported_in_api": True,
+        "priority": 0,
+        "base_instructions": _TOLD,
+        "shell_type": "unified_exec",
+        "supported_reasoning_levels": [],
+        "supports_reasoning_summaries": False,
+        "support_verbosity": False,
+        "supports_parallel_tool_calls": True,
+        "experimental_supported_tools": [],
+        "input_modalities": ["text", "image"],
+        "truncation_policy": {"mode": "tokens", "limit": 10000},
+        "context_window": setting.context_tokens,
+    }
+    return json.dumps({"models": [model]}).encode()
 
 
 def _toml(tables: dict[str, Any]) -> str:
