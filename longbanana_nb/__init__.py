@@ -18,9 +18,11 @@ __all__ = [
     "claims",
     "corrected",
     "figures",
+    "funnel",
     "generate",
     "import_candidates",
     "judge",
+    "judge_steps",
     "label",
     "label_plan",
     "load_release",
@@ -35,10 +37,10 @@ __all__ = [
     "verify",
 ]
 
-EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "label", "label_plan")
+EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "funnel", "judge_steps", "label", "label_plan")
 
 if TYPE_CHECKING:
-    from longbanana_nb.examining import agree, audit, canary, claims, corrected, label, label_plan
+    from longbanana_nb.examining import agree, audit, canary, claims, corrected, funnel, judge_steps, label, label_plan
     from longbanana_nb.workbench import (
         figures,
         generate,

@@ -128,8 +128,11 @@ def import_candidates(arguments: argparse.Namespace) -> int:
 
 def judge(arguments: argparse.Namespace) -> int:
     """Judge what has no current answer; exit 3 while something is invalid."""
-    from longbanana_nb import workbench
+    from longbanana_nb import examining, workbench
 
+    if arguments.steps:
+        _say(examining.judge_steps(arguments.target, profile=arguments.profile))
+        return 0
     summaries = workbench.judge(arguments.target, profile=arguments.profile, retry=arguments.retry, max_usd=arguments.max_usd)
     for summary in summaries:
         _say(summary.text())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from longbanana_nb import workbench
 from longbanana_nb.embedded import USUAL_CASES, demo_manifest
 from longbanana_nb.errors import CallError, DataError, Incomplete, WorkbenchError
+from longbanana_nb.examining import judge_steps
 from longbanana_nb.names import nearest
 from longbanana_nb.paths import notebooks_folder, presets_folder, reports_folder
 from longbanana_nb.reporting import build_report, run_notebook
@@ -62,6 +63,7 @@ def carry_out(folder: Path, cases_per_category: int, *, quiet: bool = False) -> 
     if not quiet:
         print(*parts, sep="\n")
     run = open_run(experiment.run)
+    judge_steps(run, judge="truth")  # the tools would take as long again for them
     workbench.save_scores(run, workbench.score(run))
     return run
 

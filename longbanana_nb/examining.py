@@ -11,8 +11,10 @@ from longbanana_nb.runs import Run, open_run
 from longbanana_nb.runs.profiles import read_profile
 
 if TYPE_CHECKING:
-    from longbanana_nb.reporting.claimed import JudgedClaims
+    import pandas as pd
+
     from longbanana_nb.reporting import Table
+    from longbanana_nb.reporting.claimed import JudgedClaims
 
 PathLike = str | Path
 
@@ -66,6 +68,38 @@ def canary(
     run = open_run(run_dir)
     asked = read_profile(profile) if profile is not None else judge_of(run, judge)
     return canary_run(run, asked, units=units, seed=seed, max_usd=max_usd)
+
+
+def judge_steps(run_dir: PathLike | Run, *, judge: str | None = None, profile: PathLike | None = None) -> str:
+    """Judge the pictures on the way, for the loss funnel, by a judge that needs no model; they enter no score.
+
+    Args:
+        judge: a judge of the run; None takes the first that looks at pixels. profile: or a judge profile file.
+    """
+    from longbanana_nb.auditing import judge_of
+    from longbanana_nb.embedded import protocols
+    from longbanana_nb.judging.steps import judge_steps as judge_pictures
+    from longbanana_nb.release import load_release
+
+    run = run_dir if isinstance(run_dir, Run) else open_run(run_dir)
+    asked = read_profile(profile) if profile is not None else judge_of(run, judge)
+    release = load_release(run.manifest)
+    run.require_release(release)
+    return judge_pictures(run, release, asked, protocols=protocols()).text()
+
+
+def funnel(run_dir: PathLike | Run, *, judge: str | None = None) -> pd.DataFrame:
+    """Each failed check with the stage at which it was lost: one row a check; see `reporting.funnel.STAGES`.
+
+    Args:
+        judge: whose answers; None takes the main judge, or the truth where only the truth judged the pictures on the way.
+    """
+    from longbanana_nb.reporting.funnel import funnel_judge, loss_funnel
+    from longbanana_nb.reporting.measured import measure
+
+    run = run_dir if isinstance(run_dir, Run) else open_run(run_dir)
+    known = measure(run)
+    return loss_funnel(run, known.grid, judge or funnel_judge(run, known.facts))
 
 
 def label(

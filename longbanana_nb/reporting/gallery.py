@@ -29,6 +29,7 @@ CAPTIONS = {
     "backends": "Systems that differ in the image model alone, and systems that differ in the harness alone.",
     "labels": "Shares of labels among valid verdicts. An empty picture passes negative checks: read the floors.",
     "failures": "Where systems fail: share of Fail among valid verdicts by dimension and category, pooled over cases.",
+    "losses": "Failed checks by the stage at which the obligation was lost, by system and by category.",
     "cost": "Overall score over what a case cost. Systems on the line are beaten by none in both.",
     "variance": "How far case scores differ by case, by the luck of a sample, and when the judge is asked again.",
     "ablation": f"Systems that differ in their workflow: scores, and what each gains over the minimal one. {INTERVALS}",
@@ -81,14 +82,17 @@ class Gallery(Mapping[str, Drawing]):
     """
 
     def __init__(self, run_folder: Path, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> None:
+        from longbanana_nb.reporting.funnel import funnel_judge, loss_funnel
         from longbanana_nb.reporting.run_facts import candidates_of_run
         from longbanana_nb.runs import open_run
 
         self._run_folder = run_folder
         audit = read_audit(run_folder, main_judge_of(facts))
-        candidates = candidates_of_run(open_run(run_folder))
-        self._makers = _makers(scores, grid, facts, audit, candidates)
-        told = drawn_from(scores, grid, facts, audit, candidates, scores.weights.sha256)
+        run = open_run(run_folder)
+        candidates = candidates_of_run(run)
+        losses = loss_funnel(run, grid, funnel_judge(run, facts))
+        self._makers = _makers(scores, grid, facts, audit, candidates, losses)
+        told = drawn_from(scores, grid, facts, audit, candidates, scores.weights.sha256, losses.to_csv())
         self._kept = KeptFigures(run_folder / "figures", told)
         self._drawn: dict[str, Drawing] = {}
 
@@ -126,7 +130,12 @@ def main_judge_of(facts: RunFacts) -> str:
 
 
 def _makers(
-    scores: Scores, grid: pd.DataFrame, facts: RunFacts, audit: Audit | None, candidates: list[Mapping[str, Any]]
+    scores: Scores,
+    grid: pd.DataFrame,
+    facts: RunFacts,
+    audit: Audit | None,
+    candidates: list[Mapping[str, Any]],
+    losses: pd.DataFrame,
 ) -> dict[str, _Maker]:
     from longbanana_nb.reporting import figures as draw
     from longbanana_nb.scoring.variance import variance_split
@@ -140,6 +149,7 @@ def _makers(
         return _Maker(lambda: make(grid, facts, judge), lambda: words(grid, facts, judge))
 
     costs = (scores, facts, judge, candidates)
+    lost = (losses, facts, str(losses["judge"].iloc[0]) if len(losses) else judge)
     makers = {
         "heatmap": of_scores(draw.category_heatmap, draw.category_heatmap_alt),
         "overall": of_scores(draw.overall_dots, draw.overall_dots_alt),
@@ -148,6 +158,7 @@ def _makers(
         "backends": of_scores(draw.backend_harness, draw.backend_harness_alt),
         "labels": of_verdicts(draw.label_shares_bars, draw.label_shares_alt),
         "failures": of_verdicts(draw.failure_heatmap, draw.failure_heatmap_alt),
+        "losses": _Maker(lambda: draw.loss_bars(*lost), lambda: draw.loss_bars_alt(*lost)),
         "cost": _Maker(lambda: draw.cost_quality(*costs), lambda: draw.cost_quality_alt(*costs)),
     }
     split = variance_split(grid)

@@ -19,9 +19,11 @@ from longbanana_nb.reporting.contrast_tables import contrast_table, pass_rate_ta
 from longbanana_nb.reporting.corrected import correction_tables
 from longbanana_nb.reporting.cost_tables import judging_cost_table
 from longbanana_nb.reporting.facts import RunFacts
+from longbanana_nb.reporting.funnel import funnel_judge, loss_funnel
 from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.group_tables import backends_table, dataset_table, harness_workflow_table
 from longbanana_nb.reporting.judge_notes import repeat_lines, with_judge_notes
+from longbanana_nb.reporting.loss_tables import losses_table
 from longbanana_nb.reporting.measured import measure
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
@@ -121,6 +123,7 @@ def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -
     contrasts = contrast_table(scores, facts, judge, declared_text(run))
     made += [contrasts] if contrasts is not None else []
     made += correction_tables(run)
+    made += [losses_table(loss_funnel(run, grid, funnel_judge(run, facts)), facts, funnel_judge(run, facts))]
     made += agreement_tables(run)
     audits = {name: read_audit(run.path, name) for name in run.judges}
     made += [audit_table(one, run.judges[name].sha256) for name, one in audits.items() if one is not None]
@@ -186,6 +189,8 @@ def _report(
         lead = "What evidence, plan and review add, and whether agents did what they were asked."
         shown = [parts.picture(drawings["ablation"])] if "ablation" in drawings else []
         body += parts.section("workflows", "Workflows", lead, *shown, *(table(name) for name in workflows))
+    lead = "Were the bound references opened and sent, was the obligation met on the way, and was it kept?"
+    body += parts.section("losses", "Where obligations were lost", lead, parts.picture(drawings["losses"]), table("losses"))
     tested = [table("contrasts")] if "contrasts" in tables else []
     passed = (parts.picture(drawings["curve"]), table("pass_rates"), *tested)
     body += parts.section(

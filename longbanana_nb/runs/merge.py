@@ -19,8 +19,9 @@ from longbanana_nb.runs.merge_units import candidate_folders, judgment_journals,
 from longbanana_nb.runs.meta import RunMeta, write_meta
 from longbanana_nb.runs.plan import write_rows
 from longbanana_nb.runs.run import CASES, CHECKS, RUN_JSON, Run, open_run, relative_to_run
+from longbanana_nb.runs.step_answers import PATTERN
 
-LINES = ("labels/*.jsonl", "claims.jsonl", "handles.jsonl", "judgments/*/plans.jsonl", "audits/*/plans.jsonl")
+LINES = (PATTERN, "labels/*.jsonl", "claims.jsonl", "handles.jsonl", "judgments/*/plans.jsonl", "audits/*/plans.jsonl")
 LEDGERS = ("judgments/*/calls.jsonl", "audits/*/calls.jsonl")
 
 

@@ -9,6 +9,7 @@ from longbanana_nb.reporting.figures.categories import category_dots, category_d
 from longbanana_nb.reporting.figures.comparison import backend_harness, backend_harness_alt
 from longbanana_nb.reporting.figures.curve import threshold_curve, threshold_curve_alt
 from longbanana_nb.reporting.figures.heatmap import category_heatmap, category_heatmap_alt
+from longbanana_nb.reporting.figures.losses import loss_bars, loss_bars_alt, timeline_alt, timeline_figure
 from longbanana_nb.reporting.figures.overall import overall_dots, overall_dots_alt
 from longbanana_nb.reporting.figures.saving import figure_bytes, save_figure
 from longbanana_nb.reporting.figures.shares import failure_heatmap, failure_heatmap_alt, label_shares_alt, label_shares_bars
@@ -34,11 +35,15 @@ __all__ = [
     "judge_against_truth_alt",
     "label_shares_alt",
     "label_shares_bars",
+    "loss_bars",
+    "loss_bars_alt",
     "overall_dots",
     "overall_dots_alt",
     "save_figure",
     "threshold_curve",
     "threshold_curve_alt",
+    "timeline_alt",
+    "timeline_figure",
     "variance_bars",
     "variance_bars_alt",
 ]  # fmt: skip

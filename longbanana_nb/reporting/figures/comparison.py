@@ -37,7 +37,8 @@ def backend_harness(scores: ScoreFrames, facts: RunFacts, judge: str) -> Figure:
             ("Harnesses with the same backend", _lines(scores, facts, judge, by_backend=False)),
         )
         rows = max(1, *(len(lines) for _, lines in parts))
-        kinds = max(1, *(len({kind for line in lines.values() for kind, _ in line}) for _, lines in parts))
+        named = ({kind for line in lines.values() for kind, _ in line} for _, lines in parts)
+        kinds = max(1, *(sum(line_count([wrapped(kind, 30)]) for kind in each) for each in named))
         tall = line_count(wrapped(name, 16) for _, lines in parts for name in lines)
         figure = new_figure(DOUBLE, 0.95 + (0.18 + 0.14 * tall) * rows + 0.17 * kinds)
         halves: Any = figure.subfigures(1, 2, wspace=0.04)
