@@ -51,8 +51,8 @@ class Tariff:
         return self.price.most(int(tokens * MARGIN), request.max_tokens, request.cache)
 
     def cost(self, usage: Usage) -> float:
-        """What a call did cost."""
-        return self.price.of(usage) if self.price is not None else 0.0
+        """What a call did cost; never less than nothing, whatever a server reports."""
+        return max(0.0, self.price.of(usage)) if self.price is not None else 0.0
 
 
 def tokens(usage: Usage) -> dict[str, int]:

@@ -85,7 +85,7 @@ def _upright_size(picture: PictureFile) -> Size:
         with Image.open(picture.file) as image:
             is_turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
             return (image.height, image.width) if is_turned else image.size
-    except (OSError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:  # what Pillow raises of broken files
         fix = "Restore the file, or make the picture again."
         raise DataError(
             "A picture cannot be looked at.", [Fault(str(picture.file), "image", str(error), "a picture", fix)]

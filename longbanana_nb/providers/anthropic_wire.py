@@ -24,6 +24,7 @@ from longbanana_nb.providers.contracts import (
     UserMessage,
 )
 from longbanana_nb.providers.encoding import PICTURES
+from longbanana_nb.providers.reading import count
 
 MOST_BREAKPOINTS = 4
 OLDER_VERSION = "anthropic-version-2023-06-01"
@@ -159,10 +160,10 @@ def _detail(reason: str, stop_details: Any) -> str | None:
 def usage(reported: Mapping[str, Any]) -> Usage:
     """Tokens of a message; Anthropic's input tokens already leave out what was read from or written to a cache."""
     return Usage(
-        input_tokens=int(reported.get("input_tokens") or 0),
-        cached_tokens=int(reported.get("cache_read_input_tokens") or 0),
-        cache_write_tokens=int(reported.get("cache_creation_input_tokens") or 0),
-        output_tokens=int(reported.get("output_tokens") or 0),
+        input_tokens=count(reported, "input_tokens"),
+        cached_tokens=count(reported, "cache_read_input_tokens"),
+        cache_write_tokens=count(reported, "cache_creation_input_tokens"),
+        output_tokens=count(reported, "output_tokens"),
         reported=dict(reported),
     )
 

@@ -20,6 +20,7 @@ from longbanana_nb.providers.contracts import (
 )
 from longbanana_nb.providers.encoding import PICTURES
 from longbanana_nb.providers.faults import unreadable
+from longbanana_nb.providers.reading import count
 
 OURS = "lb-call-"
 """Ids of calls that came without one; they are never sent back."""
@@ -81,15 +82,10 @@ def reply(who: str, answer: Mapping[str, Any], request_id: str | None = None) ->
 
 def usage(reported: Mapping[str, Any]) -> Usage:
     """Tokens of a call: thoughts are output, what was read from a cache is not input."""
-    cached = _count(reported, "cachedContentTokenCount")
-    sent = _count(reported, "promptTokenCount") + _count(reported, "toolUsePromptTokenCount")
-    out = _count(reported, "candidatesTokenCount") + _count(reported, "thoughtsTokenCount")
+    cached = count(reported, "cachedContentTokenCount")
+    sent = count(reported, "promptTokenCount") + count(reported, "toolUsePromptTokenCount")
+    out = count(reported, "candidatesTokenCount") + count(reported, "thoughtsTokenCount")
     return Usage(input_tokens=max(0, sent - cached), cached_tokens=cached, output_tokens=out, reported=reported)
-
-
-def _count(reported: Mapping[str, Any], name: str) -> int:
-    value = reported.get(name)
-    return value if isinstance(value, int) else 0
 
 
 def _stop(candidate: Mapping[str, Any], has_calls: bool) -> tuple[Stop, str | None]:

@@ -19,7 +19,8 @@ from longbanana_nb.providers.contracts import (
     UserMessage,
 )
 from longbanana_nb.providers.faults import unreadable
-from longbanana_nb.providers.openai_common import OURS, SCHEMA_NAME, calls_of, count, data_uri, fault_of
+from longbanana_nb.providers.openai_common import OURS, SCHEMA_NAME, calls_of, data_uri, fault_of
+from longbanana_nb.providers.reading import count
 
 _ENDS = {"stop", "tool_calls", "function_call", "eos", "eos_token", "stop_sequence", "end_turn"}
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)

@@ -64,12 +64,6 @@ def data_uri(picture: Picture) -> Any:
     return PICTURES.quoted(picture, f"data:{picture.mime};base64,")
 
 
-def count(reported: Mapping[str, Any], name: str) -> int:
-    """A number of tokens; 0 where the provider does not say."""
-    value = reported.get(name)
-    return value if isinstance(value, int) else 0
-
-
 def calls_of(found: Iterable[tuple[Any, Any, Any]]) -> tuple[tuple[ToolCall, ...], str | None]:
     """Calls from (id, name, arguments), and what is wrong where one cannot be read."""
     calls = []

@@ -17,7 +17,8 @@ from longbanana_nb.providers.contracts import (
     UserMessage,
 )
 from longbanana_nb.providers.faults import unreadable
-from longbanana_nb.providers.openai_common import SCHEMA_NAME, calls_of, count, data_uri, fault_of
+from longbanana_nb.providers.openai_common import SCHEMA_NAME, calls_of, data_uri, fault_of
+from longbanana_nb.providers.reading import count
 
 ENDPOINT = "/v1/responses"
 

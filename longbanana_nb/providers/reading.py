@@ -16,6 +16,18 @@ MOST_BYTES = 64 * 1024 * 1024
 """No answer of a model, and no line of a batch, is longer; what is longer is not read to its end."""
 
 
+MOST_TOKENS = 1_000_000_000
+"""No call has more."""
+
+
+def count(reported: Mapping[str, Any], name: str) -> int:
+    """A number of tokens; 0 where the provider does not say, or says what no call can have (negative, or past all bounds)."""
+    value = reported.get(name)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return 0
+    return value if 0 <= value <= MOST_TOKENS else 0
+
+
 async def whole(who: str, response: httpx2.Response, most_bytes: int = MOST_BYTES) -> bytes:
     """The body of a streamed response; an error where it is longer than any answer."""
     parts, size = [], 0

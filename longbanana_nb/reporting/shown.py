@@ -59,14 +59,14 @@ def thumbnail(file: Path, edge: int) -> bytes:
 
 def open_upright(file: Path) -> Image:
     """A picture as people see it: EXIF orientation applied, RGB, transparent parts on grey."""
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, ImageOps
 
     try:
         Image.init()
         with Image.open(file, formats=[kind for kind in FORMATS if kind in Image.OPEN]) as opened:
             picture = ImageOps.exif_transpose(opened)
             picture.load()
-    except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:  # what Pillow raises of broken files
         fault = Fault(str(file), "picture", str(error), "a picture", "Restore the file, or run `verify` on the run.")
         raise DataError("A picture cannot be shown.", [fault]) from None
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
