@@ -75,7 +75,9 @@ def test_the_releases_own_bytes_are_exact(one, case):
 
 def test_other_bytes_of_the_same_pixels(one, case):
     with Image.open(io.BytesIO(original(case, 1))) as opened:
-        assert shown(one, encoded(opened, "PNG")) == [("same_pixels", "r1")]
+        changed = opened.copy()
+        changed.putpixel((5, 5), (1, 2, 3))
+        assert shown(one, encoded(opened, "PNG"), encoded(changed, "PNG")) == [("same_pixels", "r1"), ("resized", "r1")]
 
 
 @pytest.mark.parametrize(("edge", "quality"), [(768, 85), (400, 70), (180, 60)])

@@ -103,7 +103,7 @@ def _fields(rules: Rules, body: Mapping[str, Any], changes: list[str]) -> dict[s
         raise RefusedError("field", f"{', '.join(unknown)}: not passed on. Fields that are: {', '.join(sorted(rules.passed))}.")
     if body.get("n", 1) != 1:
         raise RefusedError("field", "n: one answer a request.")
-    changes += [f"{name} taken out" for name in sorted(rules.dropped & set(body))]
+    changes += [f"{name} taken out" for name in sorted(rules.dropped & set(body)) if body[name] not in (None, False)]
     wanted = body.get("include") or []
     if not isinstance(wanted, list) or not all(isinstance(one, str) and one in INCLUDED for one in wanted):
         raise RefusedError("field", f"include: only {', '.join(sorted(INCLUDED))}.")

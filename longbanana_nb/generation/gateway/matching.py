@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.files import sha256_bytes
 from longbanana_nb.generation.gateway.contracts import SeenPicture
-from longbanana_nb.generation.images import NotAPictureError, upright
+from longbanana_nb.generation.images import NotAPictureError, examine, upright
 from longbanana_nb.generation.inventory import reference_bytes
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class _Known:
     is_drawn: bool
     width: int
     height: int
+    pixel_sha256: str
     pixels: np.ndarray
 
 
@@ -76,9 +77,9 @@ class Matcher:
         if digest in self._board.origins.crops:
             source, _ = self._board.origins.crops[digest]
             return SeenPicture(digest, "crop", self._references[source], width, height)
-        return self._alike(digest, picture)
+        return self._alike(digest, picture, data)
 
-    def _alike(self, digest: str, picture: Image.Image) -> SeenPicture:
+    def _alike(self, digest: str, picture: Image.Image, data: bytes) -> SeenPicture:
         """The one picture of the case that looks the same, if there is exactly one."""
         import numpy as np
 
@@ -93,7 +94,7 @@ class Matcher:
         best = near[distances[0][1]]
         if best.is_drawn:
             return SeenPicture(digest, "picture", best.id, width, height)
-        same = distances[0][0] == 0.0 and (best.width, best.height) == (width, height)
+        same = (best.width, best.height) == (width, height) and best.pixel_sha256 == examine(data, least_edge=1).pixel_sha256
         return SeenPicture(digest, "same_pixels" if same else "resized", best.id, width, height)
 
     def _all(self) -> list[_Known]:
@@ -108,7 +109,7 @@ class Matcher:
 
 def _known(name: str, data: bytes, *, is_drawn: bool) -> _Known:
     picture = upright(data)
-    return _Known(name, is_drawn, picture.width, picture.height, _small(picture))
+    return _Known(name, is_drawn, picture.width, picture.height, examine(data, least_edge=1).pixel_sha256, _small(picture))
 
 
 def _small(picture: Image.Image) -> np.ndarray:
