@@ -52,7 +52,7 @@ def measured_rules(manifest: Path | str | None = None) -> str:
 
 def _text_model(path: Path) -> TextModel:
     from longbanana_nb.judging.annotate import TextModel
-    from longbanana_nb.providers.catalogue import resolve
+    from longbanana_nb.judging.preflight import resolved
     from longbanana_nb.providers.connecting import connect
     from longbanana_nb.providers.keys import key_of
     from longbanana_nb.providers.prices import price
@@ -61,7 +61,6 @@ def _text_model(path: Path) -> TextModel:
     from longbanana_nb.runs.strict_yaml import read_yaml
 
     spec, today = parse_shape(JudgeModel, read_yaml(path), str(path)), dt.datetime.now(dt.UTC).date()
-    model = resolve(spec.provider, spec.id, spec.route, base_url=spec.base_url, key_env=spec.key_env, on=today)
-    model.check_params(spec.params)
+    model = resolved(spec, on=today)
     key = key_of(model)
     return TextModel(spec, lambda: connect(model, key=key), price(model, today))

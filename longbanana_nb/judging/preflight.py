@@ -15,6 +15,7 @@ from longbanana_nb.runs.judge_spec import Sending
 
 if TYPE_CHECKING:
     from longbanana_nb.runs import JudgeSpec
+    from longbanana_nb.runs.judge_spec import JudgeModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,20 @@ def model_of(profile: JudgeSpec, *, on: dt.date) -> tuple[Model, Price | None]:
     asked = profile.model
     if asked is None:
         raise CallError(f"judge {profile.name!r} names no model.")
-    model = resolve(asked.provider, asked.id, asked.route, base_url=asked.base_url, key_env=asked.key_env, on=on)
-    model.check_params(asked.params)
+    model = resolved(asked, on=on)
     faults = sending_faults(model, profile.sending or Sending())
     if model.capabilities.vision is False:
         faults.insert(0, "it sees no pictures, and a judge has to")
     if faults:
         raise CallError(f"judge {profile.name!r}, model {model.provider}/{model.id} (route {model.route}): {'; '.join(faults)}.")
     return model, price(model, on, batch=bool(profile.sending and profile.sending.batch))
+
+
+def resolved(asked: JudgeModel, *, on: dt.date) -> Model:
+    """The model a file names, with parameters it takes; CallError where it is retired, or takes one of them not."""
+    model = resolve(asked.provider, asked.id, asked.route, base_url=asked.base_url, key_env=asked.key_env, on=on)
+    model.check_params(asked.params)
+    return model
 
 
 def sending_faults(model: Model, sending: Sending) -> list[str]:
