@@ -154,5 +154,5 @@ def _abilities() -> list[Finding]:
             "note",
             "judges of Anthropic, Google, OpenAI and any OpenAI-compatible address, where their key is set",
         ),
-        Finding("can run", "agent command lines", "note", "those installed (`agents install NAME`), in the sandbox, where a key is set"),
+        Finding("can run", "agent command lines", "note", "those installed, in the sandbox, where the key of the model is set"),
     ]

@@ -18,6 +18,7 @@ from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
 from longbanana_nb.runs import judge_sha256, open_run, select_cases, selection_notes, usual_workers, verdict_grid
 from longbanana_nb.runs.plan import plan_checks
 from longbanana_nb.runs.selection import select_checks
+from longbanana_nb.runs.system_spec import AGENTS, COMMAND_LINES, PROGRAMS
 
 if TYPE_CHECKING:
     from longbanana_nb.generation.prepare import Factories, Prepared
@@ -126,6 +127,8 @@ def _generation_time(spec: SystemSpec, prepared: Prepared | None, candidates: in
     if prepared is None:
         return NOTHING_TO_DO
     lanes = paid_lanes if prepared.is_paid else usual_workers()
+    if spec.harness.kind in PROGRAMS:
+        lanes = min(paid_lanes, usual_workers())
     return earlier.generation(spec, prepared.sha256, candidates, lanes)
 
 
@@ -138,7 +141,7 @@ def _image_calls(spec: SystemSpec, case: Case) -> int | None:
         return 0 if spec.sandbox == "bubblewrap" else None  # without a sandbox, it may call whom it likes
     if spec.harness.kind == "fp-direct":
         return min(_windows(spec, case), most) if most is not None else _windows(spec, case)
-    return most or (MAX_IMAGE_CALLS if spec.harness.kind == "native" else None)
+    return most or (MAX_IMAGE_CALLS if spec.harness.kind in AGENTS else None)
 
 
 def _images_sent(spec: SystemSpec, case: Case) -> int | None:
@@ -162,7 +165,7 @@ def _total(numbers: list[int | None]) -> int | None:
 def _cost(spec: SystemSpec, prepared: Prepared | None, image_calls: int | None, candidates: int) -> float | None:
     """Dollars at most: 0 for what is free, else the least that its calls and its own limit allow; None where neither is known.
 
-    An agent model may take all its turns, each as large as its conversation is allowed to grow.
+    An agent model may take all its turns, each as large as its conversation is allowed to grow; a command line grows its own.
     """
     if spec.harness.kind == "command" and spec.sandbox == "none":
         return None  # what it pays by itself is not seen here
@@ -171,7 +174,8 @@ def _cost(spec: SystemSpec, prepared: Prepared | None, image_calls: int | None, 
     if prepared.unpriced:
         return None
     bounds = [spec.limits.max_usd_per_case * candidates] if spec.limits.max_usd_per_case is not None else []
-    turns = spec.harness.max_turns or (MAX_TURNS if spec.harness.kind == "native" else None)
+    is_ours = spec.harness.kind not in COMMAND_LINES
+    turns = (spec.harness.max_turns or (MAX_TURNS if spec.harness.kind == "native" else None)) if is_ours else None
     if image_calls is not None and (prepared.turn_usd == 0 or turns is not None):
         bounds.append(image_calls * prepared.image_usd + candidates * (turns or 0) * prepared.turn_usd)
     return min(bounds, default=None)

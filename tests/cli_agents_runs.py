@@ -32,15 +32,16 @@ def leave(name, value):
 class Bench:
     """A release, a run and a scripted model; `go` makes the candidates of one command line."""
 
-    def __init__(self, folder: Path, model: ScriptedModel, cases=("007",)):
+    def __init__(self, folder: Path, model: ScriptedModel, cases=("007",), count=4):
         self.folder, self.model = folder, model
-        self.release = make_release(folder / "release", cases)
+        self.release = make_release(folder / "release", cases, count)
         self.run = create_run(folder / "run", self.release)
 
-    def system(self, name, **changes):
+    def system(self, name, *, dialect=None, **changes):
         needed(name)
-        provider = PROVIDERS[RECIPES[name].dialects[0]]
-        assert dialect_of(RECIPES[name], provider) == RECIPES[name].dialects[0]
+        dialect = dialect or RECIPES[name].dialects[0]
+        provider = PROVIDERS[dialect]
+        assert dialect_of(RECIPES[name], provider) == dialect
         url = self.model.url if provider == "anthropic" else f"{self.model.url}/v1"
         ids = {"anthropic": "claude-sonnet-4-6", "openai": "gpt-6.1-sol", "openai-compatible": "own-model"}
         harness = {"kind": name, "timeout_s": 120, "max_turns": 12, **changes.pop("harness", {})}

@@ -3,13 +3,16 @@
 import dataclasses
 
 import pytest
+import yaml
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.generation.agents.contracts import Claim
 from longbanana_nb.generation.agents.fitting import refuse_what_does_not_fit
 from longbanana_nb.generation.agents.outcomes import Seen, ending
+from longbanana_nb.generation.agents.pins import PINS
 from longbanana_nb.generation.contracts import Reason
 from longbanana_nb.generation.sandbox.contracts import Finished
+from longbanana_nb.paths import presets_folder
 from longbanana_nb.runs import parse_system
 
 DONE = Finished(0, "exit", b"", b"", 1.0)
@@ -149,3 +152,10 @@ def test_a_pair_that_cannot_speak_is_refused_with_the_nearest_that_can(kind, pro
 def test_what_a_command_line_cannot_keep_to_is_refused(changes, told):
     with pytest.raises(CallError, match=told):
         refuse_what_does_not_fit(system(**changes))
+
+
+@pytest.mark.parametrize("name", sorted(PINS))
+def test_the_shipped_systems_fit_and_name_the_pinned_version(name):
+    spec = parse_system(yaml.safe_load((presets_folder() / "systems" / f"{name}-rpr.yaml").read_text("utf-8")))
+    assert refuse_what_does_not_fit(spec) in ("anthropic-messages", "openai-responses")
+    assert (spec.harness.kind, spec.harness.version, spec.sandbox) == (name, PINS[name].version, "bubblewrap")

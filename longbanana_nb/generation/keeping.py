@@ -44,7 +44,7 @@ def keep(run: Run, system: Prepared, job: Job, made: Made) -> Record:
         reason=_reason(draft.reason),
         image=image,
         steps=files.steps,
-        references=ReferencesUsed(list(draft.opened), list(draft.sent), never_sent(job.case, draft.sent), []),
+        references=ReferencesUsed(list(draft.opened), list(draft.sent), never_sent(job.case, draft.sent), list(draft.resized)),
         workflow=draft.workflow,
         calls=CallCounts(draft.agent_calls, draft.image_calls),
         tokens=_tokens(draft.usage),
