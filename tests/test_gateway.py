@@ -5,6 +5,7 @@ import json
 import threading
 import time
 
+import httpx2
 import pytest
 from gateway_fixtures import DIALECTS, KEY, PATHS, PRICE, door, permit, provider, until
 from generation_fixtures import purse
@@ -154,6 +155,18 @@ def test_an_agent_that_goes_away_ends_its_request(opened, server):
     assert until(lambda: one.gate.permit.purse.budget.reserved_usd == 0)
     assert [json.loads(line)["event"] for line in ledger.lines()] == ["opened"], "it may have been paid"
     assert one.gate.permit.purse.budget.spent_usd > 0
+    assert one.names()[-1] == ("model", "failed", "abandoned")
+
+
+def test_no_request_outlives_the_case(opened):
+    one = opened("openai-chat", "slow", deadline=time.monotonic() + 0.4)
+    began = time.monotonic()
+    with contextlib.suppress(httpx2.RemoteProtocolError):
+        one.post(request_body("openai-chat", "some-model", stream=True))
+    assert time.monotonic() - began < 3
+    assert one.gate.trouble[0] == "timeout"
+    time.sleep(max(0.0, began + 0.5 - time.monotonic()))
+    assert one.post({}, "/tool/list_references").status_code == 403
 
 
 def test_closing_a_gate_ends_what_is_under_way(gateway, server, tmp_path):

@@ -149,7 +149,7 @@ def _set_params(
     if is_counting:
         return 0
     sent.update(ours)
-    names = [name for name in rules.tokens if body.get(name) is not None] or [rules.tokens[0]]
+    names = [name for name in rules.tokens if body.get(name) is not None] or [_usual_name(permit, rules)]
     asked = [body[name] for name in names if body.get(name) is not None]
     if any(not isinstance(value, int) or isinstance(value, bool) or value < 1 for value in asked):
         raise RefusedError("field", f"{names[0]}: expected a whole number from 1.")
@@ -157,6 +157,11 @@ def _set_params(
     changes += [f"{name} {value} lowered to {limit}" for name, value in zip(names, asked, strict=False) if value > limit]
     sent.update(dict.fromkeys(names, limit))
     return limit
+
+
+def _usual_name(permit: Permit, rules: Rules) -> str:
+    """The field for the limit of tokens; OpenAI's newer models take the newer name alone, other servers often the older."""
+    return rules.tokens[-1] if permit.model.provider == "openai" else rules.tokens[0]
 
 
 def _settle_stream(permit: Permit, sent: dict[str, Any], body: Mapping[str, Any]) -> None:

@@ -19,7 +19,7 @@ from longbanana_nb.generation.gateway.checking import Checked
 from longbanana_nb.generation.gateway.contracts import RefusedError
 from longbanana_nb.generation.gateway.dialects import error_body, error_event
 from longbanana_nb.generation.gateway.gate import Gate
-from longbanana_nb.generation.gateway.upstream import Upstream, UpstreamError, explained, lines, whole
+from longbanana_nb.generation.gateway.upstream import Upstream, UpstreamError, explained, in_time, lines, whole
 from longbanana_nb.generation.images import EXTENSIONS, NotAPictureError, examine
 from longbanana_nb.generation.paying import Receipt
 
@@ -139,10 +139,17 @@ class _Model(_Handler):
         with gate.paid(request) as receipt:
             gate.sent(request)
             try:
-                rest = await self._answer(request, receipt, started)
+                async with in_time(gate.permit):
+                    rest = await self._answer(request, receipt, started)
             except UpstreamError as error:
                 failure, seconds = error, time.monotonic() - started
                 gate.failed(request, error.code, error.text, receipt, maybe_paid=error.maybe_paid, seconds=seconds)
+            except (asyncio.CancelledError, StreamClosedError):
+                seconds = time.monotonic() - started
+                gate.failed(
+                    request, "abandoned", "The program did not wait for the answer.", receipt, maybe_paid=True, seconds=seconds
+                )
+                raise
         if failure is not None:
             raise failure
         self.finish(rest)  # what is answered was written down

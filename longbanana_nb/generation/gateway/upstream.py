@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -88,6 +89,17 @@ def headers(permit: Permit, betas: str | None) -> dict[str, str]:
     if kept:
         found["anthropic-beta"] = ",".join(kept)
     return found | ({"x-api-key": permit.key} if permit.key else {})
+
+
+@asynccontextmanager
+async def in_time(permit: Permit) -> AsyncIterator[None]:
+    """A bound on a whole request: none outlives the case, however slowly its answer comes."""
+    left = None if permit.deadline is None else max(0.0, permit.deadline - time.monotonic())
+    try:
+        async with asyncio.timeout(left):
+            yield
+    except TimeoutError:
+        raise UpstreamError("timeout", "The time of this task is used up.", 504, maybe_paid=True) from None
 
 
 async def whole(permit: Permit, response: httpx2.Response) -> bytes:
