@@ -200,7 +200,6 @@ class Draft:
     steps: list[Step] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)  # reference ids an agent looked at or cropped, first time order
     sent: list[str] = field(default_factory=list)  # reference ids that went into an image call, first time order
-    resized: list[str] = field(default_factory=list)  # reference ids that an agent's model saw smaller or encoded anew
     resized: list[str] = field(default_factory=list)  # reference ids that an agent model was shown smaller or encoded anew
     agent_calls: int = 0
     image_calls: int = 0
