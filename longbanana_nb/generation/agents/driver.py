@@ -223,7 +223,8 @@ def _take(board: DrawingBoard, became: Ending) -> int | None:
 def _tell(board: DrawingBoard, finished: Finished, claim: Claim, became: Ending) -> None:
     """Lines of the transcript about the program itself; its own words are marked as such."""
     for name, output in (("stdout", finished.stdout), ("stderr", finished.stderr)):
-        if said := end_of(output):
+        is_told = name == "stderr" or claim.end == "silent"  # events are read into the claim; they hold whole pictures
+        if is_told and (said := end_of(output)):
             board.trace("program", "output", name, said)
     usage = "".join(f", {count} tokens {name}" for name, count in claim.usage.items())
     board.trace("program", "claim", claim.end, f"{claim.text or claim.detail}{usage}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from longbanana_nb.files import sha256_bytes
 from longbanana_nb.generation.images import examine
 from longbanana_nb.generation.inventory import reference_bytes
 from longbanana_nb.generation.sandbox.contracts import WORK
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 PROMPT = "prompt.txt"
 REFERENCES = "references"
+LONGEST_NAME = 200  # bytes of an id as a name; a longer one is named by its hash
 
 
 def place_case(case: Case, room: Room) -> dict[str, Path]:
@@ -33,19 +35,21 @@ def place_case(case: Case, room: Room) -> dict[str, Path]:
     folder = room.shown / REFERENCES
     folder.mkdir()
     for reference in case.inputs:
-        data = reference_bytes(reference)
-        (folder / file_name(reference, data)).write_bytes(data)
+        (folder / file_name(reference)).write_bytes(reference_bytes(reference))
     return {f"{WORK}/{PROMPT}": prompt, f"{WORK}/{REFERENCES}": folder}
 
 
-def file_name(reference: Reference, data: bytes) -> str:
-    """The name of a reference's file: its id as a path can hold it, and the extension of what the bytes are."""
-    return f"{quote(reference.id, safe='')}{examine(data, least_edge=1).extension}"
+def file_name(reference: Reference) -> str:
+    """The name of a reference's file: its id as a path can hold it, and the extension of what its bytes are."""
+    name = quote(reference.id, safe="")
+    if len(name) > LONGEST_NAME:
+        name = sha256_bytes(reference.id.encode("utf-8", "surrogatepass"))[:32]
+    return f"{name}{examine(reference_bytes(reference), least_edge=1).extension}"
 
 
 def described(case: Case) -> str:
-    """The lines of the inventory as an agent is told them: role and id in the release's order, the background first."""
-    return "\n".join(f"- {reference.role} `{reference.id}`" for reference in case.inputs)
+    """The lines of the inventory as an agent is told them: role, id and file in the release's order, the background first."""
+    return "\n".join(f"- {one.role} `{one.id}`: `{REFERENCES}/{file_name(one)}`" for one in case.inputs)
 
 
 def write_home(files: Mapping[str, bytes], home: Path) -> None:
