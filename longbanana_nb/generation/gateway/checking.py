@@ -68,7 +68,10 @@ def checked(permit: Permit, path: str, raw: bytes) -> Checked:
     sent = _fields(rules, body, changes)
     _check_tools(rules, body)
     _check_choice(rules, body.get("tool_choice"))
-    said = conversation(permit.dialect, sent)
+    try:
+        said = conversation(permit.dialect, sent)
+    except RecursionError:
+        raise RefusedError("json", "The request is nested too deeply.") from None
     most = _set_params(permit, rules, sent, body, changes, is_counting)
     _settle_stream(permit, sent, body)
     data = json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
@@ -117,8 +120,11 @@ def _check_tools(rules: Rules, body: Mapping[str, Any]) -> None:
     for tool in tools:
         _check_tool(rules, tool)
         if isinstance(tool, Mapping) and tool.get("type") == "namespace":
-            for inner in tool.get("tools") or []:
-                _check_tool(rules, inner)
+            inner = tool.get("tools") or []
+            if not isinstance(inner, list):
+                raise RefusedError("json", f"tools: a namespace of {type(inner).__name__}, expected a list.")
+            for one in inner:
+                _check_tool(rules, one)
 
 
 def _check_tool(rules: Rules, tool: Any) -> None:
@@ -134,7 +140,7 @@ def _check_tool(rules: Rules, tool: Any) -> None:
 
 def _check_choice(rules: Rules, choice: Any) -> None:
     kind = choice.get("type") if isinstance(choice, Mapping) else choice
-    if kind is not None and kind not in rules.choices:
+    if kind is not None and (not isinstance(kind, str) or kind not in rules.choices):
         raise RefusedError("tool", f"tool_choice: {str(kind)[:60]!r}; expected one of {', '.join(sorted(rules.choices))}.")
 
 

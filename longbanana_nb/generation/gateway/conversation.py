@@ -59,7 +59,7 @@ def _message(message: Mapping[str, Any]) -> Iterator[Said]:
     yield from _parts(message.get("content"), role)
     for call in _list(message.get("tool_calls") or [], "tool_calls"):
         inner = _object(call, "tool_calls")
-        told = inner.get(inner.get("type") or "function")
+        told = inner.get(str(inner.get("type") or "function"))
         if not isinstance(told, Mapping):
             raise RefusedError("part", f"tool_calls: type {str(inner.get('type'))[:60]!r}; expected function or custom.")
         yield Said("tool_call", str(told.get("name")), _json(told.get("arguments", told.get("input"))))
@@ -71,7 +71,7 @@ def _items(value: Any) -> Iterator[Said]:
         return
     for one in _list(value, "input"):
         item = _object(one, "input")
-        kind = item.get("type", "message")
+        kind = str(item.get("type", "message"))
         if kind == "message":
             yield from _parts(item.get("content"), _text(item.get("role"), "role"))
         elif kind in _CALLS:
@@ -79,7 +79,7 @@ def _items(value: Any) -> Iterator[Said]:
         elif kind in _RESULTS:
             yield _result(item.get("call_id"), item.get("output"))
         elif kind != "reasoning":
-            raise RefusedError("part", f"input: an item of type {str(kind)[:60]!r} is not passed on.")
+            raise RefusedError("part", f"input: an item of type {kind[:60]!r} is not passed on.")
 
 
 def _result(call: Any, content: Any) -> Said:
@@ -99,9 +99,9 @@ def _parts(content: Any, role: str) -> Iterator[Said]:
         return
     for one in _list(content, "content"):
         part = {"type": "text", "text": one} if isinstance(one, str) else _object(one, "content")
-        kind = part.get("type")
+        kind = str(part.get("type"))
         if kind in _TEXTS:
-            yield Said("text", role, _text(part.get(_TEXTS[kind]), str(kind)))
+            yield Said("text", role, _text(part.get(_TEXTS[kind]), kind))
         elif kind in ("image", "image_url", "input_image"):
             yield Said("text", role, "", (_picture(part),))
         elif kind == "tool_use":
@@ -109,7 +109,7 @@ def _parts(content: Any, role: str) -> Iterator[Said]:
         elif kind == "tool_result":
             yield _result(part.get("tool_use_id"), part.get("content"))
         elif kind not in _SILENT:
-            raise RefusedError("part", f"content: a part of type {str(kind)[:60]!r} is not passed on.")
+            raise RefusedError("part", f"content: a part of type {kind[:60]!r} is not passed on.")
 
 
 def _picture(part: Mapping[str, Any]) -> bytes:
