@@ -29,6 +29,7 @@ __all__ = [
     "main_judge",
     "open_run",
     "plan",
+    "pool",
     "report",
     "run_of",
     "save_scores",
@@ -37,10 +38,10 @@ __all__ = [
     "verify",
 ]
 
-EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "funnel", "judge_steps", "label", "label_plan")
+EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "funnel", "judge_steps", "label", "label_plan", "pool")
 
 if TYPE_CHECKING:
-    from longbanana_nb.examining import agree, audit, canary, claims, corrected, funnel, judge_steps, label, label_plan
+    from longbanana_nb.examining import agree, audit, canary, claims, corrected, funnel, judge_steps, label, label_plan, pool
     from longbanana_nb.workbench import (
         figures,
         generate,

@@ -113,8 +113,8 @@ def _of_experiments(verb: Verb) -> None:
 
 
 def _of_scores(verb: Verb) -> None:
-    one = verb("score", "score a run, or a bare table of verdicts")
-    one.add_argument("target", type=Path, metavar="RUN|TABLE")
+    one = verb("score", "score a run, or a bare table of verdicts; several runs on different releases are pooled")
+    one.add_argument("target", type=Path, nargs="+", metavar="RUN|TABLE")
     one.add_argument("--release", type=Path, metavar="MANIFEST", help="take the totals from this release")
     one.add_argument(
         "--missing", choices=["delivered", "zero"], help="policy for missing verdicts (default: the run's, else delivered)"

@@ -156,9 +156,17 @@ def audit(arguments: argparse.Namespace) -> int:
 
 def score(arguments: argparse.Namespace) -> int:
     """Print scores; exit 3 while something is invalid or missing."""
-    from longbanana_nb import workbench
+    from longbanana_nb import examining, workbench
 
-    scores = workbench.score(arguments.target, release=arguments.release, missing=arguments.missing, weights=arguments.weights)
+    if len(arguments.target) > 1:
+        if arguments.release or arguments.missing or arguments.weights:
+            raise CallError(
+                "score: several runs are pooled under their own policy. Leave out --release, --missing and --weights."
+            )
+        pooled = examining.pool(arguments.target)
+        _say(_as_json(pooled.as_json()) if arguments.json else pooled.table().markdown())
+        return 0 if pooled.is_complete else Incomplete.exit_code
+    scores = workbench.score(arguments.target[0], release=arguments.release, missing=arguments.missing, weights=arguments.weights)
     _say(_as_json(scores.as_json()) if arguments.json else workbench.score_text(scores))
     return 0 if scores.is_complete else Incomplete.exit_code
 

@@ -13,6 +13,7 @@ from longbanana_nb.runs.profiles import read_profile
 if TYPE_CHECKING:
     import pandas as pd
 
+    from longbanana_nb.pooling import Pooled
     from longbanana_nb.reporting import Table
     from longbanana_nb.reporting.claimed import JudgedClaims
 
@@ -171,6 +172,17 @@ def agree(
 
     judged, other = (Path(place) if place is not None else None for place in (judge, against))
     return agreeing.agree(Path(human), judged, against=other, round_=round, name=name).value
+
+
+def pool(run_dirs: Collection[PathLike | Run]) -> Pooled:
+    """Score runs on different releases together: the same systems and judges, all cases, stratified by release and category.
+
+    Returns:
+        Scores with `.table()`, `.scores`, `.differences` and `.as_json()`.
+    """
+    from longbanana_nb.pooling import pool_runs
+
+    return pool_runs([one if isinstance(one, Run) else open_run(one) for one in run_dirs])
 
 
 def corrected(run_dir: PathLike | Run, *, judge: str | None = None, assume_common_bias: bool = False) -> Table:
