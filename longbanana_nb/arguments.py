@@ -93,7 +93,7 @@ def _of_experiments(verb: Verb) -> None:
         "--retry", type=_words, default=(), metavar="REASONS", help="ask invalid answers again, for instance refused,filtered"
     )
 
-    one.add_argument("--steps", action="store_true", help="judge a RUN's pictures on the way instead, for the loss funnel; no model")
+    one.add_argument("--steps", action="store_true", help="judge a RUN's pictures on the way instead, for the loss funnel")
 
     one = verb("audit", "what a judge does not notice: pictures changed by one edit, judged before and after")
     one.add_argument("run", type=Path, metavar="RUN")

@@ -56,10 +56,14 @@ class Pooled:
             for judge, rows in overall.groupby("judge", sort=False)
         )
         names = [name for name, _, _ in self.releases]
+        interval = f"{100 * self.level:g} % interval"
         columns = (
-            Column("System", align="left"), Column("Score", "All releases"),
-            Column(f"{100 * self.level:g} % interval", "All releases", "center"), Column("Cases", "All releases"), *(Column(name, "Each alone") for name in names),
-        )  # fmt: skip
+            Column("System", align="left"),
+            Column("Score", "All releases"),
+            Column(interval, "All releases", "center"),
+            Column("Cases", "All releases"),
+            *(Column(name, "Each alone") for name in names),
+        )
         said = "; ".join(f"{name} at {revision}, {cases} cases" for name, revision, cases in self.releases)
         notes = (
             f"Pooled over {said}: the mean over all cases, so that a release counts by its cases.",

@@ -77,7 +77,8 @@ def difference(scores: Scores, judge: str, a: str, b: str) -> Difference | None:
     """System `a` less system `b` on the overall score, whichever way round the frame holds them; None where it does not."""
     frame = scores.differences
     mine = frame[(frame["judge"] == judge) & (frame["metric"] == "score") & (frame["scope"] == "overall")]
-    for row in mine.itertuples(index=False):
+    rows: list[Any] = list(mine.itertuples(index=False))
+    for row in rows:
         if is_missing(row.difference):
             continue
         if (row.a, row.b) == (a, b):

@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def timed(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def judge(run_dir: str, profile: str, concurrency: str) -> dict[str, Any]:
     """Our own: the release verified, the run opened, everything judged that is open."""
     import genai_prices.data  # noqa: F401 - beyond imports, and a third of them
-    import httpcore2  # noqa: F401 - beyond imports: loaded with the first client
+
+    import_module("httpcore2")  # beyond imports: httpx2 loads it with the first client
 
     import longbanana_nb.providers.anthropic  # noqa: F401 - beyond imports
     from longbanana_nb.judging.direct import DirectProtocol
