@@ -62,6 +62,8 @@ class OpenClaw:
 
 def _configuration(setting: Setting) -> dict[str, Any]:
     command, *arguments = setting.image_tool
+    milliseconds = round(1000 * setting.request_timeout_s)
+    tool = {"command": command, "args": arguments, "requestTimeoutMs": milliseconds, "connectionTimeoutMs": 30_000}
     model = {
         "id": setting.model,
         "name": setting.model,
@@ -85,5 +87,5 @@ def _configuration(setting: Setting) -> dict[str, Any]:
         "tools": {"allow": list(_TOOLS), "toolSearch": {"enabled": False}},
         "update": {"checkOnStart": False},
         "telemetry": {"enabled": False},
-        "mcp": {"servers": {TOOL_SERVER: {"command": command, "args": arguments}}},
+        "mcp": {"servers": {TOOL_SERVER: tool}},
     }
