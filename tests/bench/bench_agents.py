@@ -5,8 +5,8 @@
 "alone" starts the program as any process, led straight to the model, for two turns. "over it" is what a whole candidate of the
 same two turns takes beyond that: room, copies of 32 references, sandbox, gateway, record. "cases an hour" is a run with one
 command, one look and one image call a case, two at a time. The model answers at once, so a real one is slower by its own time.
-Nothing is said of quality. OpenCode alone also looks for a package registry, which it cannot reach from the sandbox, so that "over
-it" can be less than nothing.
+Nothing is said of quality. OpenCode alone also looks for a package registry, which it cannot reach from the sandbox, so that
+"over it" can be less than nothing.
 Programs that are not installed are named and left out.
 """
 
