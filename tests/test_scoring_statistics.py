@@ -19,7 +19,7 @@ from longbanana_nb.scoring import Policy, score_grid
 from longbanana_nb.scoring.cases import case_table
 from longbanana_nb.scoring.grids import checked_grid
 from longbanana_nb.scoring.intervals import newcombe_paired, pool_small, stratified_t, wilson
-from longbanana_nb.scoring.pass_rate import case_passes
+from longbanana_nb.scoring.pass_rate import Sums
 from longbanana_nb.scoring.tally import cells, check_list, tally
 from longbanana_nb.scoring.weights import Weights
 from longbanana_nb.taxonomy import CATEGORIES
@@ -123,7 +123,7 @@ def weighted(grid: pd.DataFrame, weights: Weights, threshold: float = 70):
     checked = checked_grid(grid)
     checks, units = check_list(checked), [("j", "s")]
     counts, policy = tally(checked, cells(checked, checks, units), checks, units), Policy(threshold=threshold)
-    return case_passes(counts, case_table(counts, policy), policy, weights).passed[0].tolist()
+    return Sums.of(counts, weights).passes(case_table(counts, policy), policy.exact_threshold).passed[0].tolist()
 
 
 def test_weighted_scores_of_exactly_seventy_pass_for_every_split_into_twentieths():

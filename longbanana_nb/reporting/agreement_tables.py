@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from longbanana_nb.reporting.facts import RunFacts, audit_notes, judge_line, source_line
 from longbanana_nb.reporting.gallery import main_judge_of
-from longbanana_nb.reporting.measured import measure
+from longbanana_nb.reporting.measured import hashes_of, measure
 from longbanana_nb.reporting.numbers import NOTHING, count_cell, interval_cell, number_cell, share_cell
 from longbanana_nb.reporting.run_labels import labels_of_run, verdicts_of_run
 from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
-from longbanana_nb.runs.labels import SIMULATED, candidate_hashes
+from longbanana_nb.runs.labels import SIMULATED
 from longbanana_nb.scoring.agreement import LABELS, Agreement, agreement
 from longbanana_nb.scoring.correlation import CORRELATIONS
 from longbanana_nb.scoring.label_tables import ChosenLabels, chosen_labels, twice_labelled
@@ -159,7 +159,7 @@ def _label_cells(found: Agreement) -> tuple[Cell, ...]:
 
 
 def _hashes(run: Run) -> Hashes:
-    return {(system, case, str(sample)): sha256 for (system, case, sample), sha256 in candidate_hashes(run).items()}
+    return {(system, case, str(sample)): sha256 for (system, case, sample), sha256 in hashes_of(run).items()}
 
 
 def _drawn(facts: RunFacts) -> str:

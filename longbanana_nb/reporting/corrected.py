@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from longbanana_nb.errors import CallError
 from longbanana_nb.reporting.facts import RunFacts
 from longbanana_nb.reporting.gallery import main_judge_of
-from longbanana_nb.reporting.measured import measure
+from longbanana_nb.reporting.measured import hashes_of, measure
 from longbanana_nb.reporting.run_facts import level_of_run
 from longbanana_nb.runs.label_design import LabelDesign, designs
-from longbanana_nb.runs.labels import Unit, candidate_hashes, read_labels, settled
+from longbanana_nb.runs.labels import Unit, read_labels, settled
 from longbanana_nb.scoring.correction import UNIT, Corrected, correct, label_units, parts_of
 from longbanana_nb.scoring.label_plan import ASSUMED, Spread, label_plan, spread_of
 
@@ -120,7 +120,7 @@ def _labels(run: Run, design: LabelDesign) -> tuple[pd.DataFrame, bool]:
     """The settled labels of a design with their probabilities, and whether any is simulated."""
     import pandas as pd
 
-    known = settled(read_labels(run), candidate_hashes(run))
+    known = settled(read_labels(run), hashes_of(run))
     drawn: dict[Unit, tuple[str, float]] = {
         (unit.system, unit.case_id, unit.sample, unit.check_id): (unit.system, unit.p) for unit in design.units
     }

@@ -62,15 +62,17 @@ def loss_funnel(run: Run, grid: pd.DataFrame, judge: str) -> pd.DataFrame:
     checks = {(check.case_id, check.check_id): check for check in run.checks()}
     useful = _useful(checks)
     rows = []
+    kinds = {name: entry.system().harness.kind for name, entry in run.systems.items()}
     groups: Any = failed.groupby(["system", "case_id", "sample"], sort=False)
     for (system, case_id, sample), part in groups:
         record = current_record(run, system, case_id, sample)
         met = first_met(run, judge, record) if record is not None else {}
         extra = _distractors(record, useful.get(case_id, set()))
-        for row in part.itertuples(index=False):
-            check = checks[case_id, str(row.check_id)]
-            stage = _stage(check, record, run.systems[system].system().harness.kind, met)
-            facts = (judge, system, case_id, row.category, sample, check.check_id, row.dimension, row.polarity)
+        columns = (part[name].tolist() for name in ("check_id", "category", "dimension", "polarity"))
+        for check_id, category, dimension, polarity in zip(*columns, strict=True):
+            check = checks[case_id, check_id]
+            stage = _stage(check, record, kinds[system], met)
+            facts = (judge, system, case_id, category, sample, check_id, dimension, polarity)
             rows.append((*facts, stage, (met or {}).get(check.check_id), extra))
     return pd.DataFrame(rows, columns=COLUMNS).astype({"met_at": "Int64", "distractors_sent": "Int64"})
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from longbanana_nb.reporting.run_facts import facts_of_run, scores_of_run
 from longbanana_nb.runs import verdict_grid
+from longbanana_nb.runs.labels import candidate_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,11 +32,46 @@ class Measured:
     facts: RunFacts
 
 
+@dataclass(slots=True)
+class _Still:
+    """What is known of a run that stands still."""
+
+    measured: Measured
+    hashes: Mapping[tuple[str, str, int], str] | None = None
+
+
+_STILL: dict[str, _Still] = {}
 _LAST: dict[tuple[str, Fingerprint], Measured] = {}
+
+
+@contextmanager
+def standing_still(run: Run) -> Iterator[None]:
+    """Within, the run is taken to stand still: whoever measures it, or hashes its pictures, looks at its files once in all."""
+    name = str(run.path)
+    if name in _STILL:
+        yield
+        return
+    _STILL[name] = _Still(measure(run))
+    try:
+        yield
+    finally:
+        del _STILL[name]
+
+
+def hashes_of(run: Run) -> Mapping[tuple[str, str, int], str]:
+    """`candidate_hashes`, once while the run stands still."""
+    still = _STILL.get(str(run.path))
+    if still is None:
+        return candidate_hashes(run)
+    if still.hashes is None:
+        still.hashes = candidate_hashes(run)
+    return still.hashes
 
 
 def measure(run: Run) -> Measured:
     """Grid, scores and facts of a run; those of the run measured last are kept, so that a notebook pays for them once."""
+    if str(run.path) in _STILL:
+        return _STILL[str(run.path)].measured
     key = (str(run.path), _fingerprint(run.path))
     if key not in _LAST:
         grid = verdict_grid(run)

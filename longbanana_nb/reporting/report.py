@@ -24,7 +24,7 @@ from longbanana_nb.reporting.gallery import Gallery, main_judge_of
 from longbanana_nb.reporting.group_tables import backends_table, dataset_table, harness_workflow_table
 from longbanana_nb.reporting.judge_notes import repeat_lines, with_judge_notes
 from longbanana_nb.reporting.loss_tables import losses_table
-from longbanana_nb.reporting.measured import measure
+from longbanana_nb.reporting.measured import measure, standing_still
 from longbanana_nb.reporting.notebook_pages import write_notebook_page
 from longbanana_nb.reporting.pages import page, require_self_contained
 from longbanana_nb.reporting.run_facts import candidates_of_run, declared_text
@@ -106,6 +106,11 @@ def write_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) 
 
 def make_tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
     """Every table of the run by name; nothing is written. The truth's is there only where the run has a truth."""
+    with standing_still(run):
+        return _tables(run, scores, grid, facts)
+
+
+def _tables(run: Run, scores: Scores, grid: pd.DataFrame, facts: RunFacts) -> dict[str, Table]:
     judge = main_judge_of(facts)
     made = [
         main_table(scores, facts, judge),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,8 +18,8 @@ from longbanana_nb.scoring.grids import checked_grid, with_missing
 from longbanana_nb.scoring.intervals import NO_INTERVAL, Interval, newcombe_paired, stratified_t, wilson
 from longbanana_nb.scoring.pass_rate import Passes, Sums
 from longbanana_nb.scoring.policy import Policy
-from longbanana_nb.scoring.tally import cells, check_list, tally
-from longbanana_nb.scoring.weights import UNIFORM, Weights, named_weights
+from longbanana_nb.scoring.tally import Tally, cells, check_list, tally
+from longbanana_nb.scoring.weights import UNIFORM, Weights, integer_weights, named_weights
 from longbanana_nb.taxonomy import CATEGORIES, DIMENSIONS, SUITES
 
 FACTORS = ("judge", "missing", "uncertain", "weights", "threshold", "leave_out")
@@ -106,13 +106,15 @@ def judge_claims(
     choices = {one.name: one for one in (named_weights(UNIFORM), *weights)}
     if asked.weights not in choices:
         raise CallError(f"claims: the policy names weights {asked.weights!r}, which are not given.")
+    is_rated = any(claim.metric == "pass_rate" for claim in claims)
+    ground = _Ground(checked, check_list(checked), choices if is_rated else {})
     rows: list[dict[str, Any]] = []
     for name, missing, uncertain in itertools.product(
         dict.fromkeys([judge, *checked["judge"]]),
         dict.fromkeys([asked.missing, "delivered", "zero"]),
         ("card", "strict", "lenient"),
     ):
-        view = _View.of(checked, name, replace(asked, missing=missing), uncertain, choices)
+        view = _View.of(ground, name, replace(asked, missing=missing), uncertain)
         for claim in claims:
             declared = name == judge and missing == asked.missing and uncertain == "card"
             chosen = {"claim": claim.name, "judge": name, "missing": missing, "uncertain": uncertain}
@@ -120,6 +122,26 @@ def judge_claims(
     found = pd.DataFrame(rows, columns=CELL_COLUMNS)
     verdicts = [_verdict(claim, found[found["claim"] == claim.name], sure) for claim in claims]
     return ClaimVerdicts(pd.DataFrame(verdicts, columns=VERDICT_COLUMNS), found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What all views share: the checked grid, its checks, and weights of pass rates, as integers once a set of systems."""
+
+    checked: pd.DataFrame
+    checks: pd.DataFrame
+    weights: Mapping[str, Weights]
+    known: dict[tuple[str, tuple[str, ...]], NDArray[Any]] = field(default_factory=dict)
+
+    def sums(self, counts: Tally) -> dict[str, Sums]:
+        """The weighted sums of a view under each weights."""
+        systems = tuple(system for _, system in counts.units)
+        found = {}
+        for name, one in self.weights.items():
+            if (name, systems) not in self.known:
+                self.known[name, systems] = integer_weights(one, self.checks, systems)
+            found[name] = Sums.of(counts, one, self.known[name, systems])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +155,15 @@ class _View:
     sums: Mapping[str, Sums]
 
     @classmethod
-    def of(cls, checked: pd.DataFrame, judge: str, policy: Policy, uncertain: str, weights: Mapping[str, Weights]) -> _View:
-        checks = check_list(checked)
+    def of(cls, ground: _Ground, judge: str, policy: Policy, uncertain: str) -> _View:
+        """The view of one judge under one policy and reading."""
+        checked, checks = ground.checked, ground.checks
         mine = with_missing(checked[checked["judge"] == judge].reset_index(drop=True), policy)
         read = {"card": 1.0, "strict": 0.0, "lenient": 2.0}[uncertain]
         mine = mine.assign(label=mine["label"].where(mine["label"] != 1, read))
         units = [(judge, system) for system in dict.fromkeys(mine["system"])]
         counts = tally(mine, cells(mine, checks, units), checks, units)
-        sums = {name: Sums.of(counts, one) for name, one in weights.items()}
-        return cls(counts, case_table(counts, policy), policy, [system for _, system in units], sums)
+        return cls(counts, case_table(counts, policy), policy, [system for _, system in units], ground.sums(counts))
 
     def scored(self, scope: str) -> CaseTable:
         """The case table of a scope's checks."""

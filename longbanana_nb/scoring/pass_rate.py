@@ -41,11 +41,6 @@ class Passes:
     scored: NDArray[np.bool_]
 
 
-def case_passes(counts: Tally, table: CaseTable, policy: Policy, weights: Weights) -> Passes:
-    """Decide each case in exact arithmetic: 100 x sum(w x label) / (2 x sum(w)) >= threshold, missing as 0 and as 2."""
-    return Sums.of(counts, weights).passes(table, policy.exact_threshold)
-
-
 @dataclass(frozen=True, slots=True)
 class Sums:
     """Weighted labels of each case as Python integers, each unit on its own scale; arrays are units x cases.
@@ -61,20 +56,21 @@ class Sums:
     effective: NDArray[np.float64]
 
     @classmethod
-    def of(cls, counts: Tally, weights: Weights) -> Sums:
-        """The sums of every unit under the weights that it is evaluated with."""
+    def of(cls, counts: Tally, weights: Weights, whole: NDArray[Any] | None = None) -> Sums:
+        """The sums of every unit under the weights that it is evaluated with; `whole` are these as integers, if known."""
         case_ids = counts.checks["case_id"].to_numpy(dtype=object)
         starts = np.flatnonzero(np.r_[True, case_ids[1:] != case_ids[:-1]])
         common = math.lcm(*(int(n) for n in np.unique(counts.asked)))
         share = (common // counts.asked).astype(object)
-        whole = integer_weights(weights, counts.checks, [system for _, system in counts.units])
+        if whole is None:
+            whole = integer_weights(weights, counts.checks, [system for _, system in counts.units])
         earned = counts.earned.astype(object) * share * whole
         missing = (counts.asked - counts.valid).astype(object) * share * whole
         low, lost, full = (np.add.reduceat(part, starts, axis=1) for part in (earned, missing, 2 * common * whole))
         return cls(low, low + 2 * lost, full, effective_checks(whole, starts))
 
     def passes(self, table: CaseTable, threshold: Fraction) -> Passes:
-        """Which cases pass: earned / full >= threshold / 100, multiplied out so that nothing is ever rounded."""
+        """Which cases pass, in exact arithmetic: earned / full >= threshold / 100, multiplied out so that nothing is ever rounded."""
         needed = self.full * threshold.numerator
         scale = 100 * threshold.denominator
         passed, possible = (self.low * scale >= needed).astype(bool), (self.high * scale >= needed).astype(bool)
@@ -82,19 +78,18 @@ class Sums:
         return Passes(passed & scored, possible & ~passed & scored, scored)
 
 
-def pass_rates(counts: Tally, table: CaseTable, policy: Policy, weights: Weights, level: float) -> pd.DataFrame:
+def pass_rates(sums: Sums, table: CaseTable, policy: Policy, level: float) -> pd.DataFrame:
     """One row per (judge, system), columns as in `lb.scores.v1` and `effective_checks`; rates and bounds are 0-1.
 
     `pass_rate` is passes over all cases, NaN if none is scored; the interval is Wilson's, NaN below three cases. The bounds
     count undecided and unscored cases as failing and as passing.
     """
-    sums = Sums.of(counts, weights)
     passes = sums.passes(table, policy.exact_threshold)
     total, rows = len(table.cases), []
     for unit, (judge, system) in enumerate(table.units):
         passed, undecided, scored = (int(part[unit].sum()) for part in (passes.passed, passes.undecided, passes.scored))
         interval = wilson(passed, total, level) if scored else NO_INTERVAL
-        row: dict[str, Any] = {"system": system, "judge": judge, "threshold": policy.threshold, "weights": weights.name}
+        row: dict[str, Any] = {"system": system, "judge": judge, "threshold": policy.threshold, "weights": policy.weights}
         row |= {"pass_rate": passed / total if scored else math.nan, "ci_low": interval.low, "ci_high": interval.high}
         row |= {"bound_low": passed / total, "bound_high": (passed + undecided + total - scored) / total}
         row |= {"undecided": undecided, "cases_scored": scored, "cases_total": total}
@@ -103,9 +98,8 @@ def pass_rates(counts: Tally, table: CaseTable, policy: Policy, weights: Weights
     return pd.DataFrame(rows, columns=[*COLUMNS, "effective_checks"])
 
 
-def pass_curve(counts: Tally, table: CaseTable, weights: Weights) -> pd.DataFrame:
+def pass_curve(sums: Sums, table: CaseTable, weights: str) -> pd.DataFrame:
     """The pass rate of each (judge, system) at every threshold of `CURVE`, with the same bounds; rates are 0-1."""
-    sums = Sums.of(counts, weights)
     total, rows = len(table.cases), []
     for threshold in CURVE:
         passes = sums.passes(table, Fraction(threshold))
@@ -114,5 +108,5 @@ def pass_curve(counts: Tally, table: CaseTable, weights: Weights) -> pd.DataFram
         possible = passed + passes.undecided.sum(axis=1) + total - scored
         for unit, (judge, system) in enumerate(table.units):
             rate = passed[unit] / total if scored[unit] else math.nan
-            rows.append((system, judge, threshold, weights.name, rate, passed[unit] / total, possible[unit] / total, total))
+            rows.append((system, judge, threshold, weights, rate, passed[unit] / total, possible[unit] / total, total))
     return pd.DataFrame(rows, columns=CURVE_COLUMNS)

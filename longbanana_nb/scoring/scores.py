@@ -29,7 +29,7 @@ from longbanana_nb.scoring.grids import (
 )
 from longbanana_nb.scoring.groups import FACTORS, group_scores
 from longbanana_nb.scoring.pass_rate import COLUMNS as PASS_COLUMNS
-from longbanana_nb.scoring.pass_rate import case_passes, pass_curve, pass_rates
+from longbanana_nb.scoring.pass_rate import Sums, pass_curve, pass_rates
 from longbanana_nb.scoring.policy import Policy, require_level
 from longbanana_nb.scoring.sensitivity import label_shares, sensitivity
 from longbanana_nb.scoring.tally import cells, check_list, tally
@@ -127,19 +127,19 @@ def score_grid(
     cell = cells(checked, checks, units)
     judged = with_missing(checked, policy)
     counts = tally(judged, cell, checks, units)
-    table = case_table(counts, policy)
+    table, sums = case_table(counts, policy), Sums.of(counts, weights)
     return Scores(
         release=release,
         level=level,
         policy=policy,
         systems=known,
         scores=scope_scores(counts, table, policy, level),
-        pass_rates=pass_rates(counts, table, policy, weights, level),
-        differences=differences(Paired(table, case_passes(counts, table, policy, weights), known, level, seed), contrasts),
+        pass_rates=pass_rates(sums, table, policy, level),
+        differences=differences(Paired(table, sums.passes(table, policy.exact_threshold), known, level, seed), contrasts),
         sensitivity=sensitivity(checked, cell, counts, policy),
         label_shares=label_shares(judged, units),
         groups=group_scores(table, known, level),
-        curve=pass_curve(counts, table, weights),
+        curve=pass_curve(sums, table, weights.name),
         weights=weights,
     )
 
