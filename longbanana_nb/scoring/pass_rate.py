@@ -70,7 +70,7 @@ class Sums:
         return cls(low, low + 2 * lost, full, effective_checks(whole, starts))
 
     def passes(self, table: CaseTable, threshold: Fraction) -> Passes:
-        """Which cases pass, in exact arithmetic: earned / full >= threshold / 100, multiplied out so that nothing is ever rounded."""
+        """Which cases pass: earned / full >= threshold / 100, exactly: multiplied out so that nothing is ever rounded."""
         needed = self.full * threshold.numerator
         scale = 100 * threshold.denominator
         passed, possible = (self.low * scale >= needed).astype(bool), (self.high * scale >= needed).astype(bool)

@@ -2,9 +2,9 @@
 
     python tests/bench/bench_numbers.py --folder DIR
 
-Ten systems, ninety cases, 52 checks. Run it on a quiet machine; nothing here is asserted. Each part is a process of its own, tables
-and figures side by side as in a report; imports are not counted. Targets: both within 10 s on two cores, 200 choices of claims
-within 10 s.
+Ten systems, ninety cases, 52 checks. Run it on a quiet machine; nothing here is asserted. Each part is a process of its own,
+tables and figures side by side as in a report; imports are not counted. Targets: both within 10 s on two cores, and 200 choices
+of claims within 10 s.
 """
 
 from __future__ import annotations
