@@ -27,7 +27,7 @@ def contrast_table(scores: Scores, facts: RunFacts, judge: str, declared: str) -
     if mine.empty:
         return None
     groups = tuple(
-        RowGroup(label, tuple(_contrast_row(row, 100 if metric == "pass_rate" else 1) for row in rows))
+        RowGroup(label, tuple(_contrast_row(row, facts, 100 if metric == "pass_rate" else 1) for row in rows))
         for metric, label in METRICS.items()
         if (rows := list(mine[mine["metric"] == metric].itertuples(index=False)))
     )
@@ -44,8 +44,9 @@ def contrast_table(scores: Scores, facts: RunFacts, judge: str, declared: str) -
     return Table("contrasts", f"Declared contrasts on {facts.release}", columns, groups, notes)
 
 
-def _contrast_row(row: Any, scale: int) -> Row:
-    cells = [Cell(row.a), Cell(row.b), number_cell(_times(row.difference, scale))]
+def _contrast_row(row: Any, facts: RunFacts, scale: int) -> Row:
+    named = {system.name: name_cell(system) for system in facts.systems}
+    cells = [named.get(row.a, Cell(row.a)), named.get(row.b, Cell(row.b)), number_cell(_times(row.difference, scale))]
     cells += [interval_cell(_times(row.ci_low, scale), _times(row.ci_high, scale)), count_cell(row.cases)]
     return Row((*cells, _p_cell(row.p_raw), _p_cell(row.p_holm), count_cell(row.family_size), Cell(row.test)), ranked=False)
 
