@@ -205,9 +205,8 @@ def test_artefacts_are_left_by_tools_of_the_workflow_alone(one, tmp_path):
     assert draft.notes == {} and "tool_error" in [line["kind"] for line in draft.trace]
 
 
+@pytest.mark.parametrize("one", [one for one in PROVIDERS.values() if one.key is not None], ids=lambda one: one.key)
 def test_a_wrong_key_is_nobodys_candidate(one, tmp_path, monkeypatch):
-    if one.key is None:
-        pytest.skip("a server without keys")
     monkeypatch.setenv(one.key, "wrong-key-123")
     with served(one, one.calls(FINISH)) as server, pytest.raises(CallError) as caught:
         drawn(one, server, tmp_path)
