@@ -1,6 +1,8 @@
 """Shared by all tests: quiet progress, and one small demo run made once by the command itself."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,3 +29,15 @@ def demo_home(tmp_path_factory) -> Path:
     home = tmp_path_factory.mktemp("home with space")
     run_command("demo", "--cases", "1", "--run", home / "reports" / "demo", cwd=home, home=home, check=0)
     return home
+
+
+def copy_of_demo(demo_home: Path, folder: Path, *without: str):
+    """A copy of the demo's run in `folder`, opened; pages and what `without` names (patterns of file names) stay behind."""
+    from longbanana_nb.runs import open_run
+
+    source = open_run(demo_home / "reports" / "demo")
+    shutil.copytree(source.path, folder, ignore=shutil.ignore_patterns("report.html", "notebooks", "figures", *without))
+    meta = json.loads((folder / "run.json").read_text())
+    meta["release"]["manifest"] = str(source.manifest)
+    (folder / "run.json").write_text(json.dumps(meta))
+    return open_run(folder)

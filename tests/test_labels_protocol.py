@@ -1,17 +1,16 @@
 """Human labels: drawn with known probabilities, blind sheets, many shapes of files, rounds, stale ones, simulated raters."""
 
 import csv
-import json
-import shutil
 from collections import Counter
 
 import numpy as np
 import pytest
+from conftest import copy_of_demo
 
 from longbanana_nb import labelling
 from longbanana_nb.demo.raters import QUALITIES
 from longbanana_nb.errors import CallError, DataError
-from longbanana_nb.runs import open_run, verdict_grid
+from longbanana_nb.runs import verdict_grid
 from longbanana_nb.runs.label_design import _probabilities, _systematic
 from longbanana_nb.runs.labels import candidate_hashes, read_labels, settled
 
@@ -19,13 +18,7 @@ from longbanana_nb.runs.labels import candidate_hashes, read_labels, settled
 @pytest.fixture
 def run(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("LONGBANANA_HOME", str(demo_home))
-    copy = tmp_path / "reports" / "demo"
-    source = open_run(demo_home / "reports" / "demo")
-    shutil.copytree(source.path, copy, ignore=shutil.ignore_patterns("labels", "report.html", "notebooks", "figures"))
-    meta = json.loads((copy / "run.json").read_text())
-    meta["release"]["manifest"] = str(source.manifest)
-    (copy / "run.json").write_text(json.dumps(meta))
-    return open_run(copy)
+    return copy_of_demo(demo_home, tmp_path / "reports" / "demo", "labels")
 
 
 def rows_of(sheet):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 
 import pytest
+from conftest import copy_of_demo
 
 from longbanana_nb import claims, labelling, tables
 from longbanana_nb.paths import presets_folder
@@ -17,13 +17,7 @@ from longbanana_nb.runs import open_run
 def made(demo_home, tmp_path_factory):
     """The tables of a demo run with labels and claims."""
     folder = tmp_path_factory.mktemp("latex") / "run"
-    source = open_run(demo_home / "reports" / "demo")
-    kept_out = shutil.ignore_patterns("labels", "report.html", "notebooks", "figures", "tables")
-    shutil.copytree(source.path, folder, ignore=kept_out)
-    meta = json.loads((folder / "run.json").read_text())
-    meta["release"]["manifest"] = str(source.manifest)
-    (folder / "run.json").write_text(json.dumps(meta))
-    labelling.simulate(open_run(folder), units=200)
+    labelling.simulate(copy_of_demo(demo_home, folder, "labels", "tables"), units=200)
     claims(folder, presets_folder() / "claims" / "demo.yaml")
     return folder, tables(open_run(folder))
 

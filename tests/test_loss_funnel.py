@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import msgspec
 import pytest
+from conftest import copy_of_demo
 
 from longbanana_nb import figures, funnel, judge_steps, score, tables, verify
 from longbanana_nb.errors import CallError, DataError
@@ -21,14 +21,7 @@ from longbanana_nb.runs.step_answers import read_step_answers, step_files
 @pytest.fixture
 def run(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("LONGBANANA_HOME", str(demo_home))
-    source = open_run(demo_home / "reports" / "demo")
-    copy = tmp_path / "reports" / "demo"
-    kept_out = shutil.ignore_patterns("labels", "report.html", "notebooks", "figures", "tables")
-    shutil.copytree(source.path, copy, ignore=kept_out)
-    meta = json.loads((copy / "run.json").read_text())
-    meta["release"]["manifest"] = str(source.manifest)
-    (copy / "run.json").write_text(json.dumps(meta))
-    return open_run(copy)
+    return copy_of_demo(demo_home, tmp_path / "reports" / "demo", "labels", "tables")
 
 
 def test_pictures_on_the_way_are_judged_once_and_enter_no_score(run):

@@ -35,6 +35,7 @@ def test_drawn_patterns_give_no_p_of_zero_and_enough_of_them_for_the_family():
 def test_without_any_difference_p_is_one_and_without_cases_there_is_none():
     assert sign_flip_p(np.zeros(9), family=1, seed=1) == 1.0
     assert math.isnan(sign_flip_p(np.array([]), family=1, seed=1))
+    assert sign_flip_p(np.array([30.0]), family=1, seed=1) == 1.0  # either sign is as extreme
 
 
 def test_mcnemar_is_the_binomial_of_the_cases_that_differ():

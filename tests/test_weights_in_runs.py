@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from conftest import copy_of_demo
 
 from longbanana_nb import corrected, judge, label_plan, labelling, score, tables, verify
 from longbanana_nb.errors import CallError, DataError
@@ -30,15 +31,7 @@ analysis: {{{analysis}}}
 @pytest.fixture
 def run(demo_home, tmp_path, monkeypatch):
     monkeypatch.setenv("LONGBANANA_HOME", str(demo_home))
-    source = open_run(demo_home / "reports" / "demo")
-    copy = tmp_path / "reports" / "demo"
-    shutil.copytree(
-        source.path, copy, ignore=shutil.ignore_patterns("labels", "report.html", "notebooks", "figures", "tables", "scores")
-    )
-    meta = json.loads((copy / "run.json").read_text())
-    meta["release"]["manifest"] = str(source.manifest)
-    (copy / "run.json").write_text(json.dumps(meta))
-    opened = open_run(copy)
+    opened = copy_of_demo(demo_home, tmp_path / "reports" / "demo", "labels", "tables", "scores")
     labelling.simulate(opened, units=400, quality="expert")
     return opened
 

@@ -91,7 +91,7 @@ def sign_flip_p(paired: NDArray[np.float64], *, family: int, seed: int) -> float
 
     if len(paired) == 0:
         return math.nan
-    if not paired.any():
+    if len(paired) == 1 or not paired.any():
         return 1.0
     draws = max(FEWEST_DRAWS, DRAWS_A_MEMBER * family)
     found = permutation_test(
