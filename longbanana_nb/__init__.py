@@ -17,6 +17,7 @@ __all__ = [
     "canary",
     "claims",
     "corrected",
+    "explore",
     "figures",
     "funnel",
     "generate",
@@ -38,10 +39,22 @@ __all__ = [
     "verify",
 ]
 
-EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "funnel", "judge_steps", "label", "label_plan", "pool")
+EXAMINING = ("agree", "audit", "canary", "claims", "corrected", "explore", "funnel", "judge_steps", "label", "label_plan", "pool")
 
 if TYPE_CHECKING:
-    from longbanana_nb.examining import agree, audit, canary, claims, corrected, funnel, judge_steps, label, label_plan, pool
+    from longbanana_nb.examining import (
+        agree,
+        audit,
+        canary,
+        claims,
+        corrected,
+        explore,
+        funnel,
+        judge_steps,
+        label,
+        label_plan,
+        pool,
+    )
     from longbanana_nb.workbench import (
         figures,
         generate,

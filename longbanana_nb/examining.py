@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from longbanana_nb.pooling import Pooled
     from longbanana_nb.reporting import Table
     from longbanana_nb.reporting.claimed import JudgedClaims
+    from longbanana_nb.reporting.explorer import ExplorerState
 
 PathLike = str | Path
 
@@ -214,3 +215,15 @@ def claims(run_dir: PathLike | Run, claims_file: PathLike | None = None) -> Judg
     from longbanana_nb.reporting.claimed import claims_of
 
     return claims_of(run_dir if isinstance(run_dir, Run) else open_run(run_dir), claims_file)
+
+
+def explore(run_dir: PathLike | Run, *, filter: str = "{}") -> ExplorerState:
+    """The run's answers to be narrowed by facets; a notebook cell shows the first page.
+
+    Args:
+        filter: what `.filter()` of an earlier selection gave; `{}` selects everything.
+    """
+    from longbanana_nb.reporting.explorer import ExplorerState, answers_frame
+
+    run = run_dir if isinstance(run_dir, Run) else open_run(run_dir)
+    return ExplorerState.from_filter(answers_frame(run), filter)
