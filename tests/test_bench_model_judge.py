@@ -21,4 +21,5 @@ def test_a_small_benchmark_of_model_judging_runs_and_counts_right(tmp_path):
     assert found[killed] == "0 answered checks asked again, each answered once: True"
     assert re.fullmatch(r"kill -9 at \d+ of 20, then again", killed)
     assert float(found["run log"].split(" ")[0]) < 4
-    assert {"ours, inline", "bare SDK loop, inline", "ours, uploaded, everything lies there"} <= set(found)
+    lying = {f"ours, uploaded, {which}: everything lies there" for which in ("a second sample", "another judge")}
+    assert {"ours, inline", "bare SDK loop, inline", "ours, uploaded, everything laid down first", *lying} <= set(found)

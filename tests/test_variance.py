@@ -88,3 +88,10 @@ def test_figures_say_in_words_what_they_show():
     free = [one | {"cost_usd": None} for one in records]
     assert "over image calls a case" in cost_quality_alt(scores, FACTS, "j", free)
     assert cost_quality(scores, FACTS, "j", free).axes[0].get_xlabel().startswith("image calls")
+
+
+def test_figures_of_floors_alone_and_of_nothing_are_drawn():
+    facts = RunFacts("r", "1", (SystemFacts("blank", "blank"),), (JudgeFacts("j", "tools"),))
+    scores = score_grid(grid_from(np.zeros((4, 1, 1)), "blank"))
+    for records in ([{"system": "blank", "cost_usd": 0.0, "calls": {"image": 0}}], []):
+        assert len(cost_quality(scores, facts, "j", records).axes) == 1

@@ -52,15 +52,14 @@ def cost_quality(scores: ScoreFrames, facts: RunFacts, judge: str, candidates: R
         if floors & set(points):
             axes.plot([], [], "s", color=QUIET, markersize=5.5, label="floors")
         axes.set_ylim(0, 100)
-        axes.set_xlim(
-            left=min(0.0, *(cost for cost, *_ in points.values())) - 0.02 * _widest(points), right=1.08 * _widest(points)
-        )
+        axes.set_xlim(-0.02 * _widest(points), 1.08 * _widest(points))
         said = signs(facts, frozenset())
         axes.set_xlabel(f"{unit} a case" + (f"\n{said}" if said else ""))
         axes.set_ylabel("overall score")
         axes.grid(color=FAINT, linewidth=0.6)
         axes.set_axisbelow(True)
-        figure.legend(loc="outside right upper")
+        if points:
+            figure.legend(loc="outside right upper")
     return figure
 
 
