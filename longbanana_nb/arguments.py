@@ -17,6 +17,8 @@ start here:
 exit codes: 0 complete and good, 1 bad data or run, 2 bad call, 3 incomplete (budget, interruption, coverage below 100 %)
 """
 
+SHARD = "take the I-th of N parts (from 1), in a run folder of its own"
+
 Verb = Callable[[str, str], argparse.ArgumentParser]  # name, what it does -> a parser to add its arguments to
 
 
@@ -72,10 +74,18 @@ def _of_releases(verb: Verb) -> None:
 def _of_experiments(verb: Verb) -> None:
     one = verb("plan", "say what an experiment will do and cost, and what cannot run; spends nothing")
     one.add_argument("experiment", type=Path, metavar="EXPERIMENT.yaml")
+    one.add_argument("--shard", metavar="I/N", help=SHARD)
     one.add_argument("--json", action="store_true", help="print one JSON object")
 
     one = verb("generate", "run the systems of an experiment; finished cases are not done again")
     one.add_argument("experiment", type=Path, metavar="EXPERIMENT.yaml")
+    one.add_argument("--shard", metavar="I/N", help=SHARD)
+
+    one = verb("scale", "carry out an experiment in shards on the workers of a Dask cluster, then merge them")
+    one.add_argument("experiment", type=Path, metavar="EXPERIMENT.yaml")
+    one.add_argument("--shards", type=int, required=True, metavar="N", help="parts, from 2")
+    one.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster you trust (default: a local one for this command)")
+    one.add_argument("--workers", type=int, metavar="N", help="worker processes of the local cluster (default: one a processor)")
 
     one = verb("import-candidates", "take in images made elsewhere, by case id")
     one.add_argument("run", type=Path, metavar="RUN", help="run folder (made if need be)")
@@ -85,6 +95,7 @@ def _of_experiments(verb: Verb) -> None:
 
     one = verb("judge", "judge every check that has no current answer")
     one.add_argument("target", type=Path, metavar="EXPERIMENT.yaml|RUN")
+    one.add_argument("--shard", metavar="I/N", help=f"of an EXPERIMENT: {SHARD}")
     one.add_argument("--profile", type=Path, metavar="FILE", help="judge profile (for a RUN; default: its own judges)")
     one.add_argument(
         "--max-usd", type=_dollars, metavar="USD", help="what the run may have cost in all (default: the experiment's)"

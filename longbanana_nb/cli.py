@@ -10,10 +10,13 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from longbanana_nb.arguments import parser
 from longbanana_nb.errors import CallError, Incomplete, WorkbenchError
+
+if TYPE_CHECKING:
+    from longbanana_nb.runs import Experiment
 
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
@@ -105,7 +108,7 @@ def plan(arguments: argparse.Namespace) -> int:
     """Print the plan; exit 2 if something in it cannot run."""
     from longbanana_nb import workbench
 
-    made = workbench.plan(arguments.experiment)
+    made = workbench.plan(_part(arguments.experiment, arguments.shard))
     _say(_as_json(made.as_json()) if arguments.json else made.text())
     return 0 if made.can_run else CallError.exit_code
 
@@ -114,8 +117,17 @@ def generate(arguments: argparse.Namespace) -> int:
     """Make every missing candidate of an experiment."""
     from longbanana_nb import workbench
 
-    _say(workbench.generate(arguments.experiment).text())
+    _say(workbench.generate(_part(arguments.experiment, arguments.shard)).text())
     return 0
+
+
+def scale(arguments: argparse.Namespace) -> int:
+    """Carry out an experiment in shards on Dask workers and merge them; exit 3 while something is invalid."""
+    from longbanana_nb import scaling
+
+    done = scaling.scale(arguments.experiment, arguments.shards, scheduler=arguments.scheduler, workers=arguments.workers)
+    _say(done.text())
+    return 0 if done.is_complete else Incomplete.exit_code
 
 
 def import_candidates(arguments: argparse.Namespace) -> int:
@@ -130,10 +142,11 @@ def judge(arguments: argparse.Namespace) -> int:
     """Judge what has no current answer; exit 3 while something is invalid."""
     from longbanana_nb import examining, workbench
 
+    target = _part(arguments.target, arguments.shard)
     if arguments.steps:
         _say(examining.judge_steps(arguments.target, profile=arguments.profile))
         return 0
-    summaries = workbench.judge(arguments.target, profile=arguments.profile, retry=arguments.retry, max_usd=arguments.max_usd)
+    summaries = workbench.judge(target, profile=arguments.profile, retry=arguments.retry, max_usd=arguments.max_usd)
     for summary in summaries:
         _say(summary.text())
     return 0 if all(summary.is_complete for summary in summaries) else Incomplete.exit_code
@@ -166,9 +179,18 @@ def score(arguments: argparse.Namespace) -> int:
         pooled = examining.pool(arguments.target)
         _say(_as_json(pooled.as_json()) if arguments.json else pooled.table().markdown())
         return 0 if pooled.is_complete else Incomplete.exit_code
+    _say_part(arguments.target[0])
     scores = workbench.score(arguments.target[0], release=arguments.release, missing=arguments.missing, weights=arguments.weights)
     _say(_as_json(scores.as_json()) if arguments.json else workbench.score_text(scores))
     return 0 if scores.is_complete else Incomplete.exit_code
+
+
+def _say_part(target: Path) -> None:
+    """Say on standard error that these are scores of a shard, where they are."""
+    from longbanana_nb.runs import open_run
+
+    if target.is_dir() and (shard := open_run(target).meta.shard) is not None:
+        print(f"note: {target} is shard {shard}: scores of a part of its experiment's cases; merge the shards.", file=sys.stderr)
 
 
 def label(arguments: argparse.Namespace) -> int:
@@ -267,6 +289,18 @@ def doctor(arguments: argparse.Namespace) -> int:
     findings = diagnose()
     print(as_text(findings))
     return 0 if is_healthy(findings) else 1
+
+
+def _part(target: Path, shard: str | None) -> Path | Experiment:
+    """The file or folder as typed, or the shard of the experiment that was asked for."""
+    if shard is None:
+        return target
+    from longbanana_nb.runs import load_experiment, parse_shard
+
+    wanted = parse_shard(shard)
+    if target.is_dir():
+        raise CallError(f"--shard: {target} is a run, which knows its own part. Name an experiment file, or leave --shard out.")
+    return load_experiment(target).part(wanted)
 
 
 def _as_json(value: dict[str, Any]) -> str:

@@ -90,7 +90,7 @@ class _Look:
         if self.run is not None and self.run.meta.release.revision == self.release.revision:
             opening = Opening(self.run, self.judge, self.sha256, self.reusable, Summary(self.judge.name), writes=False)
             opened = {(one.record.system, one.record.sample): one for one in opening.candidates(planned, checks)}
-        for spec in self.experiment.all_systems():
+        for spec in (one for one in self.experiment.all_systems() if self.experiment.holds(one.name, case.case_id)):
             for candidate in self._candidates(spec, case, checks, opened):
                 self._add(maker, candidate, is_floor=spec.is_floor)
         for (name, _), candidate in opened.items():

@@ -18,6 +18,7 @@ from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
 from longbanana_nb.runs import judge_sha256, open_run, select_cases, selection_notes, usual_workers, verdict_grid
 from longbanana_nb.runs.plan import plan_checks
 from longbanana_nb.runs.selection import select_checks
+from longbanana_nb.runs.shard import require_same_shard
 from longbanana_nb.runs.system_spec import AGENTS, COMMAND_LINES, PROGRAMS
 
 if TYPE_CHECKING:
@@ -48,7 +49,16 @@ def make_plan(
     earlier = measured_in([*([run] if run is not None else []), *(open_run(path) for path in experiment.reuse)])
     paid_lanes = experiment.limits.concurrency
     systems = tuple(
-        _system_plan(spec, chosen, run, backends, agents, earlier, paid_lanes, experiment.limits.max_usd)
+        _system_plan(
+            spec,
+            _part(experiment, spec, chosen),
+            run,
+            backends,
+            agents,
+            earlier,
+            paid_lanes,
+            experiment.limits.max_usd,
+        )
         for spec in experiment.all_systems()
     )
     judges = tuple(
@@ -65,10 +75,23 @@ def make_plan(
         cases=len(chosen),
         processes=usual_workers(),
         concurrency=paid_lanes,
-        notes=(*selection_notes(release.cases, experiment.cases), *notes_on(experiment.all_systems())),
+        notes=(*_shard_notes(experiment), *selection_notes(release.cases, experiment.cases), *notes_on(experiment.all_systems())),
         systems=systems,
         judges=judges,
     )
+
+
+def _shard_notes(experiment: Experiment) -> list[str]:
+    """That this is the plan of a shard, where it is."""
+    if experiment.shard is None:
+        return []
+    money = f"; its share of limits.max_usd is ${experiment.limits.max_usd:g}" if experiment.limits.max_usd is not None else ""
+    return [f"shard {experiment.shard}: a part of the experiment's pairs of a system and a case{money}."]
+
+
+def _part(experiment: Experiment, spec: SystemSpec, cases: Sequence[Case]) -> list[Case]:
+    """The cases of a system that this part of the experiment takes."""
+    return [case for case in cases if experiment.holds(spec.name, case.case_id)]
 
 
 def _existing(experiment: Experiment, release: Release) -> Run | None:
@@ -76,6 +99,7 @@ def _existing(experiment: Experiment, release: Release) -> Run | None:
         return None
     run = open_run(experiment.run)
     run.require_release(release)
+    require_same_shard(run.path, run.meta.shard, experiment.shard)
     return run
 
 
@@ -207,8 +231,11 @@ def _judge_plan(
 def _answers(judge: JudgeSpec, experiment: Experiment, release: Release, cases: Sequence[Case]) -> int:
     """How many answers there should be in all: sampled checks x samples of all systems x samples of the judge."""
     evaluation = release.evaluation()
-    checks = sum(len(select_checks(plan_checks(case, evaluation), experiment.checks)) for case in cases)
-    return checks * sum(spec.samples for spec in experiment.all_systems()) * judge.samples
+    answers = 0
+    for case in cases:
+        samples = sum(spec.samples for spec in experiment.all_systems() if experiment.holds(spec.name, case.case_id))
+        answers += samples * len(select_checks(plan_checks(case, evaluation), experiment.checks))
+    return answers * judge.samples
 
 
 def _model_judge_plan(

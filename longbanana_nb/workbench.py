@@ -93,7 +93,7 @@ def generate(experiment: PathLike | Experiment) -> GenerationSummary:
 
     read = _experiment(experiment)
     release = _release_of(read)
-    run = create_run(read.run, release, analysis=read.analysis.model_dump(mode="json"))
+    run = create_run(read.run, release, analysis=read.analysis.model_dump(mode="json"), shard=read.shard)
     return generate_run(
         run,
         release,
@@ -270,7 +270,7 @@ def _to_judge(
         _require_there("judge", target, "a run folder, or an experiment file")
     experiment = _experiment(target)
     release = _release_of(experiment)
-    run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"))
+    run = create_run(experiment.run, release, analysis=experiment.analysis.model_dump(mode="json"), shard=experiment.shard)
     cases, reuse = _selected(experiment, release), list(experiment.reuse)
     return run, release, given or list(experiment.judges), cases, reuse, experiment.limits, experiment.checks
 
@@ -286,7 +286,8 @@ def _declare(run: Run) -> None:
 def _heading(run: Run) -> str:
     """What a notebook's first cell prints about its run."""
     facts = run.meta.release
-    lines = [f"run       {run.path}", f"release   {facts.name}, revision {facts.revision}"]
+    part = f" (shard {run.meta.shard} of its experiment)" if run.meta.shard is not None else ""
+    lines = [f"run       {run.path}{part}", f"release   {facts.name}, revision {facts.revision}"]
     for kind, entries in (("system", run.systems), ("judge", run.judges)):
         names = [name + (" (simulated)" if entry.simulated else "") for name, entry in entries.items()]
         lines.append(f"{kind + 's':<9} {', '.join(names) or 'none yet'}")

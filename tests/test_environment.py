@@ -79,7 +79,8 @@ def test_every_package_that_is_imported_is_declared_with_bounds():
     ours = {"longbanana_nb", *(file.stem for file in (ROOT / "tests").rglob("*.py"))}
     ours |= {file.parent.name for file in (ROOT / "tests").rglob("__init__.py")}
     providers = packages_distributions()
-    runtime = {canonicalize_name(name) for name in declared()}
+    extras = [text for listed in pyproject()["project"]["optional-dependencies"].values() for text in listed]
+    runtime = {canonicalize_name(name) for name in [*declared(), *(Requirement(text).name for text in extras)]}
     groups = pyproject()["dependency-groups"]
     development = {canonicalize_name(Requirement(text).name) for text in [*groups["dev"], *groups["bench"]]}
     for folder, allowed in (("longbanana_nb", runtime), ("tests", runtime | development)):

@@ -63,7 +63,7 @@ def generate_run(
 
     Args:
         backends, agents: factories by provider, each a top-level callable or "module:callable" taking a ModelChoice.
-        case_ids: the selection; None takes all cases of the release.
+        case_ids: the selection; None takes all cases of the release. Of a shard only its own pairs are made.
         limits: of the experiment; a call that could pass `max_usd`, calls in flight included, is not made and ends the work;
             `concurrency` is how many paid candidates are worked on at once.
         workers: processes; None takes one a processor, at least two.
@@ -134,7 +134,7 @@ def _missing(
 ) -> Iterator[Job]:
     """The jobs to do; what is finished, here or in an earlier run, is counted."""
     for system in prepared:
-        for case in cases:
+        for case in (case for case in cases if run.holds(system.spec.name, case.case_id)):
             for sample in range(system.spec.samples):
                 summary.expected += 1
                 slot = run.candidate(system.spec.name, case.case_id, sample)

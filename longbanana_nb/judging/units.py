@@ -74,6 +74,8 @@ class Opening:
         """The candidates of a case on which something is open, system by system; counts go to the summary."""
         keys = Keys.of(self.profile, self.judge_sha256, self.run.meta.release.revision, case)
         for system, entry in self.run.systems.items():
+            if not self.run.holds(system, case.case_id):
+                continue
             lines = self.journal(system, case.case_id).read()
             for sample in range(entry.system().samples):
                 self.summary.expected += len(checks) * self.profile.samples

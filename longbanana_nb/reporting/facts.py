@@ -85,6 +85,7 @@ class RunFacts:
     level: float = 0.95
     policy: Mapping[str, object] = field(default_factory=dict)
     derived: Derived | None = None  # what of the checks' annotations was derived and not reviewed
+    shard: str | None = None  # i/n, where the run is a part of its experiment
     audits: Mapping[str, str] = field(default_factory=dict)  # what is known of what each judge notices, in one line
 
     def system(self, name: str) -> SystemFacts:
@@ -158,7 +159,8 @@ def policy_line(facts: RunFacts) -> str:
 def source_line(facts: RunFacts) -> str:
     """The release, its revision and the package that made the page."""
     package = f"; {facts.package}" if facts.package else ""
-    return f"Release {facts.release}, revision {facts.revision}{package}"
+    part = f"; shard {facts.shard} only, a part of the experiment" if facts.shard else ""
+    return f"Release {facts.release}, revision {facts.revision}{package}{part}"
 
 
 INTERVALS = "Intervals hold the sampling of cases only; judge error is not included."

@@ -38,6 +38,7 @@ def facts_of_run(run: Run) -> RunFacts:
         package=run.meta.package or None,
         level=level,
         derived=_derived(run),
+        shard=str(run.meta.shard) if run.meta.shard is not None else None,
         audits=audit_lines(run),
         policy={name: value for name, value in asdict(policy).items() if name != "rule" and (name, value) != ("checks", "all")},
     )

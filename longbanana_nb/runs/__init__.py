@@ -29,6 +29,7 @@ from longbanana_nb.runs.results import writing_results
 from longbanana_nb.runs.reuse import ReusableCandidates, adopt_answer, adopt_candidate, adopt_scenes, reusable_answers
 from longbanana_nb.runs.run import Run, create_run, open_run
 from longbanana_nb.runs.selection import select_cases, selection_notes
+from longbanana_nb.runs.shard import Shard, all_shards, parse_shard
 from longbanana_nb.runs.slots import CandidateSlot
 from longbanana_nb.runs.system_spec import (
     FLOORS,
@@ -79,6 +80,7 @@ __all__ = [
     "ReusableCandidates",
     "Run",
     "RunMeta",
+    "Shard",
     "Spent",
     "Step",
     "Stop",
@@ -88,6 +90,7 @@ __all__ = [
     "adopt_answer",
     "adopt_candidate",
     "adopt_scenes",
+    "all_shards",
     "create_run",
     "current_record",
     "each",
@@ -104,6 +107,7 @@ __all__ = [
     "merge_runs",
     "open_run",
     "parse_judge",
+    "parse_shard",
     "parse_system",
     "progress_bar",
     "redact",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ from longbanana_nb.runs.judge_spec import JudgeSpec
 from longbanana_nb.runs.kept_weights import WITHOUT_FILE
 from longbanana_nb.runs.places import Places
 from longbanana_nb.runs.shapes import StrictShape, try_shape
+from longbanana_nb.runs.shard import Shard
 from longbanana_nb.runs.strict_yaml import read_yaml
 from longbanana_nb.runs.system_spec import FLOORS, Count, Dollars, Seconds, SystemSpec, floor_system
 
@@ -105,6 +106,17 @@ class Experiment:
     limits: Limits
     analysis: Analysis
     checks: CheckSample | None = None  # None: all
+    shard: Shard | None = None  # None: everything
+
+    def part(self, shard: Shard) -> Experiment:
+        """One shard of the experiment: its own run folder beside the whole one's, and its share of `limits.max_usd`."""
+        usd = self.limits.max_usd
+        limits = self.limits.model_copy(update={"max_usd": usd / shard.of if usd is not None else None})
+        return replace(self, run=shard.folder(self.run), limits=limits, shard=shard)
+
+    def holds(self, system: str, case_id: str) -> bool:
+        """Whether a pair is in this part of the experiment."""
+        return self.shard is None or self.shard.holds(system, case_id)
 
     def floor_systems(self) -> tuple[SystemSpec, ...]:
         """The floors that are to be judged, as systems of the same name, in fixed order."""

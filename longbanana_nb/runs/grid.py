@@ -49,6 +49,8 @@ class _Block:
 def verdict_grid(run: Run, *, judges: Sequence[str] | None = None, systems: Sequence[str] | None = None) -> pd.DataFrame:
     """Lay the answers over everything that should exist: judges x systems x planned cases x samples x checks.
 
+    In a shard, of the (system, case) pairs that are its part.
+
     Args:
         judges: names of judges to take; None takes all of the run, in its order. So for `systems`.
 
@@ -89,6 +91,7 @@ def _blocks(run: Run, cases: list[PlannedCase], judges: Sequence[str] | None, sy
         (system, case.case_id): tuple(_as_it_is_now(run, system, case.case_id, sample) for sample in range(samples[system]))
         for system in samples
         for case in cases
+        if run.holds(system, case.case_id)
     }
     for judge in run.judges if judges is None else judges:
         entry = run.judges[judge]
@@ -173,12 +176,17 @@ def leftovers(run: Run) -> list[str]:
     found = []
     for folder in sorted(run.path.glob("candidates/*/*/s*")):
         system, case_id = folder.parent.parent.name, case_of_folder(folder.parent.name)
-        planned = system in samples and case_id in checks and folder.name in {f"s{n}" for n in range(samples[system])}
+        planned = (
+            system in samples
+            and case_id in checks
+            and run.holds(system, case_id)
+            and folder.name in {f"s{n}" for n in range(samples[system])}
+        )
         found += [] if planned else [f"{folder.relative_to(run.path).as_posix()}: a candidate that is not planned"]
     for path in sorted(run.path.glob("judgments/*/*/*.jsonl")):
         judge, system, case_id = path.parent.parent.name, path.parent.name, case_of_folder(path.stem)
         where = path.relative_to(run.path).as_posix()
-        if judge not in run.judges or system not in samples or case_id not in checks:
+        if judge not in run.judges or system not in samples or case_id not in checks or not run.holds(system, case_id):
             found.append(f"{where}: answers that are not planned")
             continue
         judge_samples = run.judges[judge].judge().samples

@@ -19,9 +19,19 @@ from longbanana_nb.runs.merge_units import candidate_folders, judgment_journals,
 from longbanana_nb.runs.meta import RunMeta, write_meta
 from longbanana_nb.runs.plan import write_rows
 from longbanana_nb.runs.run import CASES, CHECKS, RUN_JSON, Run, open_run, relative_to_run
+from longbanana_nb.runs.shard import shard_faults
 from longbanana_nb.runs.step_answers import PATTERN
 
-LINES = (PATTERN, "labels/*.jsonl", "claims.jsonl", "handles.jsonl", "judgments/*/plans.jsonl", "audits/*/plans.jsonl")
+LINES = (
+    PATTERN,
+    "labels/*.jsonl",
+    "claims.jsonl",
+    "contrasts.jsonl",
+    "handles.jsonl",
+    "judgments/*/plans.jsonl",
+    "audits/*/plans.jsonl",
+)
+NAMED = ("scenes/*.json", "labels/designs/*.json", "weights/*.json")
 LEDGERS = ("judgments/*/calls.jsonl", "audits/*/calls.jsonl")
 
 
@@ -30,8 +40,8 @@ def merge_runs(out: str | Path, runs: Sequence[Run | str | Path], *, accept_drif
 
     A unit found in several runs must have the same candidate in all of them; of outcomes other than an image,
     `interrupted` and `budget` give way to any other. Answers are united, the same line once, in the order of their
-    time; so scores are those of one run over everything. Audits and canaries go along. Derived folders (scores, tables,
-    figures, notebooks, report) are not taken over: `report` makes them anew.
+    time; so scores are those of one run over everything. Audits and canaries go along. Of shards all must be
+    there, of one count. Derived folders (scores, tables, figures, notebooks, report) are not taken over: `report` makes them.
 
     Args:
         accept_drift: join answers of a judge whose canary moved further than `MOST_CHANGED`; the run then says so.
@@ -49,6 +59,7 @@ def merge_runs(out: str | Path, runs: Sequence[Run | str | Path], *, accept_drif
         raise CallError(f"merge: {target} exists. Choose a new folder; runs are only read, never added to.")
     faults: list[Fault] = []
     meta = _merged_meta(opened, target, faults)
+    faults += shard_faults([(run.path, run.meta.shard) for run in opened])
     cases, checks = merged_plan(opened, faults)
     folders = candidate_folders(opened, faults)
     moved = drifts(opened)
@@ -95,6 +106,7 @@ def _merged_meta(runs: list[Run], target: Path, faults: list[Fault]) -> RunMeta:
         release=msgspec.structs.replace(first.release, manifest=relative_to_run(runs[0].manifest, target)),
         systems=merged_entries(runs, "systems", faults),
         judges=merged_entries(runs, "judges", faults),
+        shard=None,
         created_at=min(run.meta.created_at for run in runs),
     )
 
@@ -124,9 +136,9 @@ def _unite_lines(runs: list[Run], building: Path) -> None:
 
 
 def _unite_scenes(runs: list[Run], building: Path) -> None:
-    """Scene descriptions and label designs are named by what they hold; the first run's stands."""
+    """Scene descriptions and label designs are named by what they hold, weights by the analysis; the first run's stands."""
     for run in runs:
-        for path in sorted([*run.path.glob("scenes/*.json"), *run.path.glob("labels/designs/*.json")]):
+        for path in sorted(path for pattern in NAMED for path in run.path.glob(pattern)):
             copy = building / path.relative_to(run.path)
             if not copy.exists():
                 copy.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import write_atomic
 from longbanana_nb.runs.disk import saving
 from longbanana_nb.runs.judge_spec import JudgeSpec, parse_judge
+from longbanana_nb.runs.shard import Shard
 from longbanana_nb.runs.system_spec import SystemSpec, parse_system
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunMeta(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """All of run.json. Systems and judges stand in the order they were added; `checks` is the sample drawn (empty: all)."""
+    """All of run.json. Systems and judges stand in the order they were added; `checks` is the sample drawn (empty: all).
+
+    `shard` says which part of the planned (system, case) pairs the run takes; null: all.
+    """
 
     schema: Literal["lb.run.v1"] = "lb.run.v1"
     release: ReleaseFacts
@@ -53,6 +57,7 @@ class RunMeta(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     judges: dict[str, Entry] = {}
     analysis: dict[str, Any] = {}
     checks: dict[str, int] = {}
+    shard: Shard | None = None
     package: str = ""
     created_at: str = ""
 

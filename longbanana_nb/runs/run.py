@@ -27,6 +27,7 @@ from longbanana_nb.runs.plan import PlannedCase, PlannedCheck, plan_case, plan_c
 from longbanana_nb.runs.records import Record
 from longbanana_nb.runs.results import is_part, remove_parts
 from longbanana_nb.runs.selection import select_checks
+from longbanana_nb.runs.shard import Shard, require_same_shard
 from longbanana_nb.runs.slots import CandidateSlot
 from longbanana_nb.runs.system_spec import SystemSpec
 
@@ -164,6 +165,10 @@ class Run:
         """How many checks of each case the plan takes; None: all."""
         return CheckSample(**self.meta.checks) if self.meta.checks else None
 
+    def holds(self, system: str, case_id: str) -> bool:
+        """Whether the run takes this pair; a shard takes its part of the plan, any other run everything."""
+        return self.meta.shard is None or self.meta.shard.holds(system, case_id)
+
     def cases(self) -> list[PlannedCase]:
         """The planned cases in the release's order."""
         return read_rows(self.path / CASES, PlannedCase)
@@ -224,24 +229,32 @@ def open_run(path: str | Path) -> Run:
     return Run(Path(path).absolute())
 
 
-def create_run(path: str | Path, release: Release, *, analysis: Mapping[str, Any] | None = None) -> Run:
+def create_run(
+    path: str | Path, release: Release, *, analysis: Mapping[str, Any] | None = None, shard: Shard | None = None
+) -> Run:
     """Make a run for this release, or continue the one that stands there.
 
+    Args:
+        analysis: of the experiment; None leaves the run's own, and then `shard` is not compared.
+        shard: the part of the experiment that the run takes; None is everything.
+
     Raises:
-        DataError: where the run there measures another release, revision or manifest, or the folder holds something else.
+        DataError: where the run there measures another release, revision or manifest, is another shard,
+            or the folder holds something else.
         CallError: where another process holds it.
     """
     folder = Path(path).absolute()
     if not (folder / RUN_JSON).exists():
-        _start(folder, release)
+        _start(folder, release, shard)
     run = Run(folder)
     run.require_release(release)
     if analysis is not None:
+        require_same_shard(folder, run.meta.shard, shard)
         run.set_analysis(with_kept_weights(run, analysis))
     return run
 
 
-def _start(folder: Path, release: Release) -> None:
+def _start(folder: Path, release: Release, shard: Shard | None) -> None:
     lock = RunLock(folder)
     lock.acquire()
     try:
@@ -262,7 +275,7 @@ def _start(folder: Path, release: Release) -> None:
                 release.license,
             )
             package = f"longbanana-nb {version('longbanana-nb')}"
-            meta = RunMeta(release=facts, package=package, created_at=utc_now())
+            meta = RunMeta(release=facts, shard=shard, package=package, created_at=utc_now())
             write_meta(folder / RUN_JSON, meta)
     finally:
         lock.release()
