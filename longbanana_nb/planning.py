@@ -12,6 +12,7 @@ from longbanana_nb.generation.command import notes_on
 from longbanana_nb.generation.engine import needs_making
 from longbanana_nb.generation.fp_direct import windows
 from longbanana_nb.generation.native import MAX_IMAGE_CALLS, MAX_TURNS
+from longbanana_nb.generation.prepare import require_graphs
 from longbanana_nb.planned_judging import plan_model_judge
 from longbanana_nb.planned_time import CANNOT_RUN, NOTHING_TO_DO, Time, measured_in
 from longbanana_nb.plans import JudgePlan, Plan, SystemPlan
@@ -48,6 +49,7 @@ def make_plan(
     run = _existing(experiment, release)
     earlier = measured_in([*([run] if run is not None else []), *(open_run(path) for path in experiment.reuse)])
     paid_lanes = experiment.limits.concurrency
+    graphs = release.privileged() if any("graph" in spec.privileges for spec in experiment.systems) else {}
     systems = tuple(
         _system_plan(
             spec,
@@ -58,6 +60,7 @@ def make_plan(
             earlier,
             paid_lanes,
             experiment.limits.max_usd,
+            graphs,
         )
         for spec in experiment.all_systems()
     )
@@ -119,12 +122,14 @@ def _system_plan(
     earlier: Measured,
     paid_lanes: int,
     max_usd: float | None,
+    graphs: Mapping[str, object],
 ) -> SystemPlan:
     asked = len(cases) * spec.samples
     reason, prepared = None, None
     if spec.harness.kind != "imported":
         try:
             prepared = prepare([spec], cases, backends=backends, agents=agents)[0]
+            require_graphs([prepared], cases, graphs)
         except CallError as error:
             reason = str(error).splitlines()[-1].strip()
     if prepared is not None and run is not None:

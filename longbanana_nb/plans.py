@@ -119,7 +119,7 @@ def _system_line(part: SystemPlan, width: int) -> str:
     if part.cannot_run:
         return f"{part.system:<{width}} CANNOT RUN: {part.cannot_run}"
     calls = "image calls not bounded" if part.image_calls is None else f"at most {part.image_calls} image calls"
-    images = "references chosen by the agent" if part.images_sent is None else f"{part.images_sent} references sent"
+    images = "references chosen as it runs" if part.images_sent is None else f"{part.images_sent} references sent"
     return (
         f"{part.system:<{width}} {part.to_make} of {part.candidates} candidates to make; {calls}; {images}; "
         f"{_dollars(part.cost_usd)}; {_time(Time(part.time_s, part.time_basis))}"

@@ -137,7 +137,7 @@ judges:
     assert done.returncode == 2
     plan = json.loads(done.stdout)
     reasons = {part["system"]: part["cannot_run"] for part in plan["systems"]}
-    assert "not there yet" in reasons["stage"]
+    assert reasons["stage"] is None  # the demo release has its graphs
     assert "google" in reasons["real"]
     assert reasons["blank"] is None
     judge = plan["judges"][0]

@@ -164,7 +164,8 @@ BackendFactory = Callable[[ModelChoice], Backend]  # a top-level callable: it tr
 class Models:
     """The models one job has at hand, and the purse that pays their calls; floors have none, free models need no purse.
 
-    `stop` is true once the job should end soon; `hidden` are folders that no program under test may see.
+    `stop` is true once the job should end soon; `hidden` are folders that no program under test may see. `graph` is the case's
+    privileged graph, given only to systems that declare it.
     """
 
     backend: Backend | None = None
@@ -172,6 +173,7 @@ class Models:
     purse: Purse | None = None
     stop: Callable[[], bool] = field(default=lambda: False)
     hidden: tuple[Path, ...] = ()
+    graph: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from longbanana_nb.generation.contracts import Reason
 from longbanana_nb.generation.jobs import Job, Made, Refused, Surroundings, carry_out
 from longbanana_nb.generation.keeping import keep, without_image
 from longbanana_nb.generation.paying import RUN_BUDGET, Purse
-from longbanana_nb.generation.prepare import Factories, Prepared, prepare, require_ready
+from longbanana_nb.generation.prepare import Factories, Prepared, prepare, require_graphs, require_ready
 from longbanana_nb.generation.seeds import case_seed
 from longbanana_nb.generation.summary import Summary
 from longbanana_nb.generation.workers import Result, grouped, work_off
@@ -78,6 +78,8 @@ def generate_run(
     cases = _chosen(release, case_ids)
     made_here = [spec for spec in systems if spec.harness.kind != "imported"]
     prepared = prepare(made_here, cases, backends=backends, agents=agents)
+    graphs = release.privileged() if any("graph" in system.spec.privileges for system in prepared) else {}
+    require_graphs(prepared, cases, graphs)
     require_ready(prepared, limits or Limits())
     settings = Settings(workers or usual_workers(), limits or Limits(), _hidden(run, release))
     earlier = _earlier(reuse, release)
@@ -86,7 +88,8 @@ def generate_run(
     with run.owner():
         for system in prepared:
             run.add_system(system.spec, system.sha256, versions=system.versions, simulated=system.simulated)
-        jobs = list(_missing(run, prepared, cases, earlier, summary))
+        found = _missing(run, prepared, cases, earlier, summary)
+        jobs = [replace(job, graph=graphs[job.case.case_id]) if "graph" in job.spec.privileges else job for job in found]
         _make(run, prepared, jobs, settings, summary)
     return summary
 

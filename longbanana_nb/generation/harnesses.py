@@ -1,4 +1,4 @@
-"""The table of harnesses: which there are, which version of each, and what is not there yet."""
+"""The table of harnesses: which there are, which version of each, and what each needs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from longbanana_nb.errors import CallError
-from longbanana_nb.generation import command, floors, fp_direct, native
+from longbanana_nb.generation import command, floors, fp_direct, native, pd_direct
 from longbanana_nb.generation.agents import driver
 from longbanana_nb.generation.contracts import Capabilities, Draft, Models
 from longbanana_nb.runs.system_spec import COMMAND_LINES
@@ -21,6 +21,7 @@ Ready = Callable[["SystemSpec"], Mapping[str, str]]
 
 HARNESSES: dict[str, Harness] = {
     "fp-direct": fp_direct.fp_direct,
+    "pd-direct": pd_direct.pd_direct,
     "native": native.native,
     "command": command.command,
     **dict.fromkeys(COMMAND_LINES, driver.run_agent),
@@ -33,6 +34,7 @@ HARNESSES: dict[str, Harness] = {
 VERSIONS: dict[str, str] = {**dict.fromkeys(HARNESSES, "1"), "collage": "3", "words": "2"}
 FITTING: dict[str, Fitting] = {
     "fp-direct": fp_direct.refuse_what_does_not_fit,
+    "pd-direct": pd_direct.refuse_what_does_not_fit,
     "native": native.refuse_what_does_not_fit,
     **dict.fromkeys(COMMAND_LINES, driver.refuse_backend),
 }
@@ -42,19 +44,11 @@ READY: dict[str, Ready] = {
     "command": command.ready,
     **dict.fromkeys(COMMAND_LINES, driver.ready),
 }
-NOT_THERE_YET: dict[str, str] = {
-    "pd-direct": "stages by the privileged graph",
-}
 
 
 def harness_of(spec: SystemSpec) -> Harness:
-    """The harness of a system, or CallError saying that it is not there yet and what to take instead."""
+    """The harness of a system; CallError for one whose candidates are not generated."""
     kind = spec.harness.kind
     if kind == "imported":
         raise CallError(f"system {spec.name!r}: imported candidates are not generated. Use import-candidates.")
-    if kind in NOT_THERE_YET:
-        raise CallError(
-            f"system {spec.name!r}: harness {kind!r} ({NOT_THERE_YET[kind]}) is not there yet. There are: "
-            f"{', '.join(HARNESSES)}; pictures made elsewhere come in by import-candidates."
-        )
     return HARNESSES[kind]

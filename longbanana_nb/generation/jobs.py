@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ class Job:
     seed: int
     backend: BackendFactory | str | None
     agent: AgentFactory | str | None
+    graph: Mapping[str, Any] | None = None  # privileged; only for systems that declare it
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def _made(job: Job, purse: Purse | None, around: Surroundings) -> Made:
         purse=purse,
         stop=around.stop,
         hidden=around.hidden,
+        graph=job.graph,
     )
     draft = harness_of(job.spec)(job.case, job.spec, models, job.seed)
     facts = examine(draft.image, least_edge=1) if draft.image is not None else None

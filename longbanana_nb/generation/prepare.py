@@ -105,6 +105,18 @@ def _prepared(spec: SystemSpec, cases: Sequence[Case], backends: Factories, agen
     )
 
 
+def require_graphs(systems: Sequence[Prepared], cases: Iterable[Case], graphs: Mapping[str, object]) -> None:
+    """Raise CallError naming every system that declares the privileged graph, where a case has none."""
+    lost = [case.case_id for case in cases if case.case_id not in graphs]
+    asking = [system.spec.name for system in systems if "graph" in system.spec.privileges]
+    if asking and lost:
+        shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+        raise CallError(
+            f"{', '.join(asking)}: the release has no graph of {shown}. Published releases keep their graphs back; pd-direct "
+            "runs where privileged/graphs.jsonl is there, as in the demo release."
+        )
+
+
 def require_ready(systems: Sequence[Prepared], limits: Limits) -> None:
     """Hold what only making candidates needs: keys, and prices where the run has a limit in dollars.
 
