@@ -135,24 +135,33 @@ def _require_done(done: list[ShardDone]) -> None:
 def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
     """A client of the cluster at an address, or of a local one that ends with it."""
     try:
-        import dask
         from distributed import Client
     except ImportError:
         raise CallError(MISSING) from None
     if scheduler is not None:
         try:
-            client = Client(scheduler, timeout="10s")
+            client = Client(scheduler, timeout="5s")
         except (OSError, ValueError) as error:
             raise CallError(f"scale: no Dask scheduler at {scheduler!r} ({error}). Expected tcp://HOST:PORT of one.") from None
         with client:
             yield client
         return
-    with dask.config.set({"distributed.worker.daemon": False}), local_cluster(workers) as cluster, Client(cluster) as client:
+    with local_cluster(workers) as cluster, Client(cluster) as client:
         yield client
 
 
-def local_cluster(workers: int) -> Any:
-    """Worker processes on 127.0.0.1, one shard at a time each, without a dashboard; close it, or use it as a context."""
+@contextlib.contextmanager
+def local_cluster(workers: int) -> Iterator[Any]:
+    """Worker processes on 127.0.0.1, one shard at a time each, without a dashboard; they end with the context."""
+    import dask
     from distributed import LocalCluster
 
-    return LocalCluster(n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
+    settings = {"distributed.worker.daemon": False, "distributed.scheduler.http.routes": []}
+    quiet = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    with (
+        dask.config.set(settings),
+        LocalCluster(
+            n_workers=workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, scheduler_kwargs=quiet
+        ) as made,
+    ):
+        yield made

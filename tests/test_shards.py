@@ -65,7 +65,7 @@ def test_shards_are_disjoint_and_merged_they_are_the_whole_run(made, demo_home):
     texts = [run_command("score", run.path, "--json", cwd=made, home=demo_home, check=0).stdout for run in (merged, whole)]
     assert texts[0] == texts[1]
     assert merged.meta.shard is None
-    assert [json.loads(line)["verdicts_before"] for line in (merged.path / "contrasts.jsonl").open()] == [0, 0]
+    assert [json.loads(line)["verdicts_before"] for line in (merged.path / "contrasts.jsonl").read_text().splitlines()] == [0, 0]
     run_command("verify", merged.path, cwd=made, home=demo_home, check=0)
 
 
