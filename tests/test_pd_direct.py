@@ -12,6 +12,7 @@ from longbanana_nb.files import sha256_bytes
 from longbanana_nb.generation import ModelChoice, Models
 from longbanana_nb.generation.pd_direct import pd_direct
 from longbanana_nb.generation.tools import KEEP
+from longbanana_nb.reporting.figures import schedule_alt, schedule_figure
 from longbanana_nb.reporting.run_facts import facts_of_run
 from longbanana_nb.runs import load_experiment, open_run, parse_system, verify_run
 from longbanana_nb.workbench import generate, judge, plan, score
@@ -129,3 +130,16 @@ def test_verify_sees_a_changed_schedule(both):
     assert any("schedule.json" in str(fault) for fault in verify_run(both))
     path.write_bytes(data)
     assert verify_run(both) == []
+
+
+def test_the_schedule_is_a_picture_that_shows_every_reference_and_unit(both):
+    path = sorted((both.path / "candidates" / "pd-direct-medium").rglob("schedule.json"))[0]
+    schedule = json.loads(path.read_bytes())
+    figure = schedule_figure(schedule, "agg")
+    axes = figure.axes[0]
+    sent = {name for stage in schedule["stages"] for name in stage["references"]}
+    assert {label.get_text() for label in axes.get_xticklabels()} == sent
+    assert sum(len(line.get_xdata()) for line in axes.lines) == sum(len(stage["references"]) for stage in schedule["stages"])
+    shown = " ".join(text.get_text() for text in axes.texts).split()
+    assert set(shown) >= {unit for stage in schedule["stages"] for unit in stage["units"]}
+    assert "proved best" in schedule_alt(schedule, "agg")

@@ -12,6 +12,7 @@ from longbanana_nb.reporting.figures.heatmap import category_heatmap, category_h
 from longbanana_nb.reporting.figures.losses import loss_bars, loss_bars_alt, timeline_alt, timeline_figure
 from longbanana_nb.reporting.figures.overall import overall_dots, overall_dots_alt
 from longbanana_nb.reporting.figures.saving import figure_bytes, save_figure
+from longbanana_nb.reporting.figures.schedule import schedule_alt, schedule_figure
 from longbanana_nb.reporting.figures.shares import failure_heatmap, failure_heatmap_alt, label_shares_alt, label_shares_bars
 from longbanana_nb.reporting.figures.spending import cost_quality, cost_quality_alt, variance_bars, variance_bars_alt
 
@@ -40,6 +41,8 @@ __all__ = [
     "overall_dots",
     "overall_dots_alt",
     "save_figure",
+    "schedule_alt",
+    "schedule_figure",
     "threshold_curve",
     "threshold_curve_alt",
     "timeline_alt",
