@@ -53,6 +53,8 @@ def test_a_frozen_file_reads_back_as_the_decimal_numbers_it_holds(tmp_path):
         ({"weights": [["a", "k0", 0]]}, "positive"),
         ({"weights": [["a", "k0", -1.5]]}, "positive"),
         ({"weights": [["a", "k0", "1"]]}, "positive"),
+        ({"weights": [["a", "k0", 1e300]]}, "positive"),
+        ({"weights": [["a", "k0", 1e-300]]}, "positive"),
         ({"weights": [["a", "k0", True]]}, "positive"),
         ({"weights": [["a", "k0", 1], ["a", "k0", 1]]}, "again"),
         ({"weights": {"a": 1}}, "list"),
@@ -66,6 +68,14 @@ def test_a_frozen_file_reads_back_as_the_decimal_numbers_it_holds(tmp_path):
 def test_a_damaged_file_is_refused_with_what_is_wrong(tmp_path, changes, says):
     with pytest.raises(DataError, match=says):
         read_weights(pool_file(tmp_path, **changes))
+
+
+@pytest.mark.parametrize("number", ["1e-999999999", "1e999999999", "-0.0", "NaN"])
+def test_numbers_that_no_weight_can_have_are_refused_at_once(number, tmp_path):
+    path = pool_file(tmp_path, weights=[["a", "k0", 77]])
+    path.write_text(path.read_text().replace("77", number), "utf-8")
+    with pytest.raises(DataError):
+        read_weights(path)
 
 
 def test_one_system_is_no_pool():

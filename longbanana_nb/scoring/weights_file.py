@@ -22,6 +22,7 @@ OPTIONAL = ("left_out",)
 PRIOR = Fraction(1, 2)
 LEAST = Fraction(1, 20)
 DIGITS = 6
+SMALLEST, LARGEST = Decimal("1e-9"), Decimal("1e9")
 FORMULA = (
     "m = (0.5 + sum of label/2 over the pool) / (1 + number of labels); w = max(0.05, 1 - m), scaled to a mean of 1 in each "
     "case, 6 decimals"
@@ -171,7 +172,7 @@ def _read_rows(path: Path, where: str, rows: Any, faults: list[Fault]) -> dict[t
         place = f"{path} {where}[{number}]"
         weight = _weight(row)
         if weight is None:
-            expected = "[case_id, check_id, a positive number]"
+            expected = "[case_id, check_id, a positive number from 1e-9 to 1e9]"
             faults.append(Fault(place, "weight", json.dumps(row, default=str)[:80], expected, "Write the row like that."))
         elif (row[0], row[1]) in found:
             faults.append(Fault(place, "duplicate", f"{row[0]}/{row[1]} again", "each check once", "Remove one.", row[0], row[1]))
@@ -183,5 +184,5 @@ def _read_rows(path: Path, where: str, rows: Any, faults: list[Fault]) -> dict[t
 def _weight(row: Any) -> Fraction | None:
     if not isinstance(row, list) or len(row) != 3 or not all(isinstance(one, str) for one in row[:2]):
         return None
-    weight = Fraction(row[2]) if isinstance(row[2], Decimal) and row[2].is_finite() else Fraction(0)
-    return weight if weight > 0 else None
+    value = row[2]
+    return Fraction(value) if isinstance(value, Decimal) and SMALLEST <= value <= LARGEST else None
