@@ -32,3 +32,6 @@ SUITES = MappingProxyType(
 SUITE_OF = MappingProxyType({code: suite for suite, codes in SUITES.items() for code in codes})
 DIMENSIONS = ("Content Fidelity", "Relational Binding", "Global Constraint Satisfaction")
 LABEL_NAMES = MappingProxyType({0: "Fail", 1: "Uncertain", 2: "Pass"})
+
+FACTORS = ("harness", "workflow", "agent_model", "backend")
+"""What a system is made of: systems are grouped, and contrasted, by these."""

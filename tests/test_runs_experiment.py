@@ -132,6 +132,26 @@ def test_the_variable_stands_for_the_whole_release_and_nothing_else_is_substitut
     assert "is substituted" in faults_of(write_yaml(folder / "f.yaml", GOOD.replace("../out", "${HOME}/out")))
 
 
+@pytest.mark.parametrize(
+    ("compare", "says"),
+    [
+        ("[[workflw=rpr, workflow=minimal]]", "workflow"),
+        ("[[workflow=rpr, harness=native]]", "one factor"),
+        ("[[mine, workflow=rpr]]", "one factor"),
+        ("[[mine, other], [other, mine]]", "each contrast once"),
+    ],
+)
+def test_contrasts_that_compare_nothing_are_refused_before_anything_is_made(folder, compare, says):
+    file = write_yaml(folder / "e.yaml", GOOD + f"analysis: {{compare: {compare}}}\n")
+    with pytest.raises(CallError, match=says):
+        load_experiment(file)
+
+
+def test_two_values_of_a_factor_are_a_contrast(folder):
+    file = write_yaml(folder / "e.yaml", GOOD + "analysis: {compare: [[workflow=rpr, workflow=minimal]]}\n")
+    assert load_experiment(file).analysis.compare == (("workflow=rpr", "workflow=minimal"),)
+
+
 def test_names_given_twice_and_contrasts_of_nobody_are_refused(folder):
     file = write_yaml(folder / "e.yaml", GOOD.replace("name: other", "name: mine") + "analysis: {compare: [[mine, blnk]]}\n")
     text = faults_of(file)

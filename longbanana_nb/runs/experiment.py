@@ -18,6 +18,7 @@ from longbanana_nb.runs.shapes import StrictShape, try_shape
 from longbanana_nb.runs.shard import Shard
 from longbanana_nb.runs.strict_yaml import read_yaml
 from longbanana_nb.runs.system_spec import FLOORS, Count, Dollars, Seconds, SystemSpec, floor_system
+from longbanana_nb.taxonomy import FACTORS
 
 DEMO_RELEASE = "demo_v1"
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -233,11 +234,28 @@ def _name_faults(file: Path, experiment: Experiment) -> list[Fault]:
             for name in repeated
         ]
     for i, pair in enumerate(experiment.analysis.compare):
-        for name in pair:
-            if name not in systems and "=" not in name:
-                near = nearest(name, systems)
-                fix = f"Did you mean {near!r}?" if near else f"Choose from {', '.join(systems)}."
-                faults.append(Fault(f"{file} analysis.compare[{i}]", "unknown_system", repr(name), "a system above", fix))
+        faults += _side_faults(f"{file} analysis.compare[{i}]", pair, systems)
+        if pair in experiment.analysis.compare[:i] or pair[::-1] in experiment.analysis.compare[:i]:
+            fault = Fault(f"{file} analysis.compare[{i}]", "duplicate", repr(pair), "each contrast once", "Remove one.")
+            faults.append(fault)
         if pair[0] == pair[1]:
             faults.append(Fault(f"{file} analysis.compare[{i}]", "same_system", repr(pair), "two systems", "Name another."))
+    return faults
+
+
+def _side_faults(where: str, pair: tuple[str, str], systems: list[str]) -> list[Fault]:
+    """Sides of a contrast that are no system above and no value of a factor (`workflow=rpr`), or that mix the two."""
+    factors = [name.partition("=")[0] if "=" in name else None for name in pair]
+    faults = []
+    for name, factor in zip(pair, factors, strict=True):
+        known = FACTORS if factor is not None else systems
+        said = factor if factor is not None else name
+        if said not in known:
+            near = nearest(said, known)
+            fix = f"Did you mean {near!r}?" if near else f"Choose from {', '.join(known)}."
+            expected = "a system above, or a factor such as workflow=rpr"
+            faults.append(Fault(where, "unknown_system", repr(name), expected, fix))
+    if not faults and factors[0] != factors[1]:
+        expected = "two systems, or two values of one factor"
+        faults.append(Fault(where, "mixed", repr(pair), expected, "Compare like with like."))
     return faults

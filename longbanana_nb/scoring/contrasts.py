@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from longbanana_nb.errors import CallError
 from longbanana_nb.names import nearest
-from longbanana_nb.scoring.groups import FACTORS
+from longbanana_nb.taxonomy import FACTORS
 
 FEWEST_DRAWS = 10_000
 DRAWS_A_MEMBER = 400  # 20 / 0.05: the smallest p that Holm can reach stays a twentieth of 5 %

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from longbanana_nb.scoring.aggregate import mean_or_nan, scope_masks
 from longbanana_nb.scoring.cases import CaseTable
 from longbanana_nb.scoring.contrasts import Contrast, Side, holm, mcnemar_p, sign_flip_p
-from longbanana_nb.scoring.groups import FACTORS
 from longbanana_nb.scoring.intervals import NO_INTERVAL, Interval, newcombe_paired, stratified_t
 from longbanana_nb.scoring.pass_rate import Passes
+from longbanana_nb.taxonomy import FACTORS
 
 COLUMNS = [
     *("judge", "metric", "a", "b", "scope", "name", "difference", "ci_low", "ci_high"),

@@ -10,8 +10,8 @@ import pandas as pd
 from longbanana_nb.scoring.aggregate import scope_masks
 from longbanana_nb.scoring.cases import CaseTable
 from longbanana_nb.scoring.intervals import NO_INTERVAL, stratified_t
+from longbanana_nb.taxonomy import FACTORS
 
-FACTORS = ("harness", "workflow", "agent_model", "backend")
 COLUMNS = ["judge", "factor", "value", "scope", "name", "score", "ci_low", "ci_high", "systems", "cases", "provisional", "method"]
 
 

@@ -27,13 +27,14 @@ from longbanana_nb.scoring.grids import (
     require_columns,
     with_missing,
 )
-from longbanana_nb.scoring.groups import FACTORS, group_scores
+from longbanana_nb.scoring.groups import group_scores
 from longbanana_nb.scoring.pass_rate import COLUMNS as PASS_COLUMNS
 from longbanana_nb.scoring.pass_rate import Sums, pass_curve, pass_rates
 from longbanana_nb.scoring.policy import Policy, require_level
 from longbanana_nb.scoring.sensitivity import label_shares, sensitivity
 from longbanana_nb.scoring.tally import cells, check_list, tally
 from longbanana_nb.scoring.weights import Weights, named_weights
+from longbanana_nb.taxonomy import FACTORS
 
 SYSTEM_COLUMNS = ["system", *FACTORS, "simulated"]
 
