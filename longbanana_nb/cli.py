@@ -143,6 +143,8 @@ def judge(arguments: argparse.Namespace) -> int:
     from longbanana_nb import examining, workbench
 
     target = _part(arguments.target, arguments.shard)
+    if arguments.steps and (arguments.retry or arguments.max_usd is not None):
+        raise CallError("judge --steps: pictures on the way are judged without a model. Leave out --retry and --max-usd.")
     if arguments.steps:
         _say(examining.judge_steps(arguments.target, profile=arguments.profile))
         return 0

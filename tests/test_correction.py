@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from longbanana_nb.errors import CallError
-from longbanana_nb.scoring.correction import best_share, correct
+from longbanana_nb.scoring.correction import best_share, correct, label_units, parts_of
 from longbanana_nb.scoring.intervals import stratified_t
-from longbanana_nb.scoring.label_plan import ASSUMED, label_plan
+from longbanana_nb.scoring.label_plan import ASSUMED, label_plan, spread_of
 from longbanana_nb.taxonomy import CATEGORIES
 
 CASES, CHECKS = 90, 52
@@ -40,6 +40,7 @@ def test_the_estimate_of_one_case_by_hand():
     assert found["people_alone"] == 25.0
     assert found["bias"] == 50.0
     assert found["corrected"] == pytest.approx(25.0 + 1.0 * (62.5 - 75.0))  # nothing varies, so the whole correction
+    assert np.isnan(found["ci_low"])  # six labels
     assert found["labels"] == 6
 
 
@@ -147,6 +148,37 @@ def test_labels_that_cannot_correct_anything_are_refused(change, says):
     grid, labels = two_equal_systems(np.random.default_rng(1))
     with pytest.raises(CallError, match=says):
         correct(grid, change(labels), judge="j")
+
+
+def test_few_labels_give_no_interval_and_labels_all_alike_do_not_silence_the_judge():
+    draw = np.random.default_rng(2)
+    judged = 2.0 * (draw.random((27, 48)) < 0.4)
+    human = np.full(judged.shape, np.nan)
+    failed = np.argwhere(judged == 0)[:10]
+    human[tuple(failed.T)] = 0.0  # ten labels, all Fail, as the judge says
+    row = correct(*frames(judged, human, 10 / judged.size), judge="j").scores.iloc[0]
+    assert row["corrected"] == pytest.approx(50 * judged.mean())
+    assert row[["ci_low", "ci_high", "people_low", "bias_low"]].isna().all()
+
+
+def test_a_judge_without_a_valid_answer_has_no_score_and_no_bias():
+    judged, human = np.full((27, 4), np.nan), np.full((27, 4), 2.0)
+    found = correct(*frames(judged, human, 1.0), judge="j")
+    row = found.scores.iloc[0]
+    assert row[["judge_score", "bias", "bias_low"]].isna().all()
+    assert row["corrected"] == 100.0
+    assert found.replaced == 108
+
+
+def test_a_plan_from_one_case_a_category_does_not_promise_certainty():
+    grid, labels = frames(np.full((9, 20), 2.0), np.where(np.arange(180).reshape(9, 20) % 3, 2.0, np.nan), 2 / 3)
+    units = label_units(grid.assign(category=list(np.repeat(CATEGORIES, 20))), labels, "j")
+    spread = spread_of(list(parts_of(units).values()), units[units["human"].notna()])
+    one = label_units(grid[grid["case_id"] == "c00"], labels[labels["case_id"] == "c00"], "j")
+    alone = spread_of(list(parts_of(one).values()), one[one["human"].notna()])
+    assert (alone.between, alone.paired) == (ASSUMED.between, ASSUMED.paired)
+    assert "assumed" in alone.source
+    assert spread.source.startswith("seen on")
 
 
 def test_more_labels_buy_narrower_intervals_down_to_what_cases_leave():

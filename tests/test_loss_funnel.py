@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 
 import msgspec
@@ -9,6 +10,7 @@ import pytest
 from conftest import copy_of_demo
 
 from longbanana_nb import figures, funnel, judge_steps, score, tables, verify
+from longbanana_nb.cli import main
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.reporting.figures import timeline_alt, timeline_figure
 from longbanana_nb.reporting.funnel import STAGES, first_met, loss_funnel, stage_counts, timeline
@@ -73,6 +75,8 @@ def test_answers_on_another_picture_or_by_another_judge_do_not_count(run):
     path.write_text(whole.replace(record.steps[0].sha256, "0" * 64))
     assert first_met(run, "truth", record) is None
     path.write_text(whole.replace(run.judges["truth"].sha256, "1" * 64))
+    assert first_met(run, "truth", record) is None
+    path.write_text(re.sub(r'"check_sha256":"[0-9a-f]{64}"', f'"check_sha256":"{"2" * 64}"', whole))
     assert first_met(run, "truth", record) is None
     path.write_text(whole + '{"schema": "lb.step-answer.v1"}\n')
     with pytest.raises(DataError, match=r"line \d+"):
@@ -140,3 +144,8 @@ def test_a_judge_that_asks_a_model_is_refused(run, tmp_path):
     profile.write_text("name: d\nprotocol: direct\nmodel: {provider: anthropic, id: claude-sonnet-4-6}\n", "utf-8")
     with pytest.raises(CallError, match="need no model"):
         judge_steps(run, profile=profile)
+
+
+def test_steps_are_judged_without_a_model_or_not_at_all(run, capsys):
+    assert main(["judge", str(run.path), "--steps", "--max-usd", "1"]) == 2
+    assert "without a model" in capsys.readouterr().err

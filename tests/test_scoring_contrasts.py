@@ -78,6 +78,14 @@ def test_only_declared_contrasts_carry_p_and_their_categories_are_descriptive():
     assert len(frame[frame["scope"] == "overall"]) == 2 * 3  # each pair once
 
 
+def test_a_pass_rate_that_no_case_decides_for_both_has_no_p():
+    grid = two_systems([[2, 2]], [[2, 2]])
+    grid.loc[grid["system"] == "b", ["state", "label"]] = ["invalid", None]
+    told = row_of(score_grid(grid, contrasts=read_contrasts([("a", "b")])).differences, metric="pass_rate")
+    assert math.isnan(told["p_raw"])
+    assert told["cases"] == 0
+
+
 def test_a_family_holds_all_contrasts_of_a_metric_under_a_judge():
     grid = two_systems([[2, 2], [2, 0], [2, 2]], [[0, 0], [2, 0], [0, 2]])
     grid = pd.concat([grid, grid[grid["system"] == "b"].assign(system="c")])

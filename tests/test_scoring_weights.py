@@ -63,6 +63,8 @@ def test_a_frozen_file_reads_back_as_the_decimal_numbers_it_holds(tmp_path):
         ({"pool": ["p", 7]}, "pool"),
         ({"left_out": {"z": []}}, "pool"),
         ({"name": 3}, "text"),
+        ({"name": "uniform-v1"}, "equal weights"),
+        ({"name": "../../x"}, "name"),
     ],
 )
 def test_a_damaged_file_is_refused_with_what_is_wrong(tmp_path, changes, says):

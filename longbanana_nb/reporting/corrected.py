@@ -29,7 +29,8 @@ class CorrectedRun:
 
     Attributes:
         judge: whose verdicts are corrected. design: by which the units were drawn. labelled, drawn: units. simulated: whether
-            any label is a simulated rater's. assumed: whether a bias was carried to systems without labels.
+            any label is a simulated rater's. assumed: whether a bias was carried to systems without labels. unclear: labels that
+            say nobody can tell. replaced: units without a valid answer of the judge.
     """
 
     found: Corrected
@@ -39,6 +40,8 @@ class CorrectedRun:
     drawn: int
     simulated: bool
     assumed: bool
+    unclear: int = 0
+    replaced: int = 0
 
 
 def corrected_run(
@@ -59,7 +62,10 @@ def corrected_run(
     if not assume_common_bias:
         grid = grid[grid["system"].isin(set(labels["system"]))]
     found = correct(grid, labels, judge=name, level=level_of_run(run), assume_common_bias=assume_common_bias)
-    return CorrectedRun(found, name, chosen.id, len(labels), len(chosen.units), simulated, assume_common_bias)
+    unclear = int(labels["label"].isna().sum())
+    return CorrectedRun(
+        found, name, chosen.id, len(labels), len(chosen.units), simulated, assume_common_bias, unclear, found.replaced
+    )
 
 
 def plan_labels(run: Run, *, judge: str | None = None) -> tuple[pd.DataFrame, Spread]:

@@ -8,6 +8,7 @@ from longbanana_nb.reporting.facts import RunFacts, judge_line, source_line
 from longbanana_nb.reporting.numbers import NOTHING, count_cell, interval_cell, number_cell
 from longbanana_nb.reporting.table import Cell, Column, Row, RowGroup, Table
 from longbanana_nb.reporting.tables import name_cell
+from longbanana_nb.scoring.correction import FEWEST_LABELS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ def correction_table(done: CorrectedRun, facts: RunFacts, truths: dict[str, floa
     def row(system: SystemFacts) -> Row:
         found: Any = known[system.name]
         name = Cell(f"{system.name}{CARRIED}", flags=system.flags) if found.assumed else name_cell(system)
-        cells = [name, count_cell(found.labels), number_cell(found.judge_score)]
+        cells = [name, count_cell(found.labels), count_cell(found.cases), number_cell(found.judge_score)]
         cells += [number_cell(found.corrected), interval_cell(found.ci_low, found.ci_high)]
         cells += [number_cell(found.people_alone), interval_cell(found.people_low, found.people_high)]
         cells += [number_cell(found.bias), interval_cell(found.bias_low, found.bias_high)]
@@ -39,7 +40,7 @@ def correction_table(done: CorrectedRun, facts: RunFacts, truths: dict[str, floa
 
     interval = f"{100 * facts.level:g} % interval"
     columns = (
-        Column("System", align="left"), Column("Labels"), Column("Judge"),
+        Column("System", align="left"), Column("Labels"), Column("Cases"), Column("Judge"),
         Column("Score", "Corrected"), Column(interval, "Corrected", "center"),
         Column("Score", "Labels alone"), Column(interval, "Labels alone", "center"),
         Column("Judge − people", "Bias"), Column(interval, "Bias", "center"),
@@ -58,6 +59,14 @@ def _notes(done: CorrectedRun, facts: RunFacts) -> tuple[str, ...]:
         f"Labels by {said}: {done.labelled} of {done.drawn} drawn units (design {done.design}). Corrected intervals hold the "
         "sampling of cases and of labels, and the judge's error."
     ]
+    notes += [
+        "Only cases with a picture take part: nobody can label what is not there, and no missing policy applies. Below "
+        f"{FEWEST_LABELS} labels a system there is no interval."
+    ]
+    if done.unclear:
+        notes.append(f"{done.unclear} labels say that nobody can tell; they stand as Uncertain.")
+    if done.replaced:
+        notes.append(f"{done.replaced} units without a valid answer of the judge stand as Uncertain on both sides.")
     lost = [system.name for system in facts.systems if system.name not in set(done.found.scores["system"])]
     if lost:
         notes.append(f"Without labels and left out: {', '.join(lost)}. A judge's bias on one system says nothing about another.")

@@ -80,13 +80,18 @@ def loss_funnel(run: Run, grid: pd.DataFrame, judge: str) -> pd.DataFrame:
 def step_labels(run: Run, judge: str, record: Record) -> dict[int, dict[str, int]]:
     """By step and check, the label of that step's picture, where the judge as it is now answered on it; the last one left out."""
     sha256 = run.judges[judge].sha256 if judge in run.judges else ""
-    images = {step.n: step.sha256 for step in record.steps}
-    found: dict[int, dict[str, int]] = {}
+    asked = {
+        check.check_id: (check.check_sha256, check.probe_sha256) for check in run.checks() if check.case_id == record.case_id
+    }
+    said: dict[str, dict[str, int]] = {}
     for one in read_step_answers(run, judge, record.system, record.case_id):
-        current = one.judge_sha256 == sha256 and one.sample == record.sample and images.get(one.step) == one.image_sha256
-        if current and one.label is not None:
-            found.setdefault(one.step, {})[one.check_id] = one.label
-    return found
+        if (
+            one.judge_sha256 == sha256
+            and asked.get(one.check_id) == (one.check_sha256, one.probe_sha256)
+            and one.label is not None
+        ):
+            said.setdefault(one.image_sha256, {})[one.check_id] = one.label
+    return {step.n: said[step.sha256] for step in record.steps if step.sha256 in said}
 
 
 def first_met(run: Run, judge: str, record: Record) -> dict[str, int] | None:

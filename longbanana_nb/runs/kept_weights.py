@@ -40,6 +40,8 @@ def keep_weights(run: Run, path: Path) -> tuple[str, str]:
     data = path.read_bytes()
     value = read_json(path)
     name = require_name("the name of weights", str(value.get("name", "")) if isinstance(value, dict) else "")
+    if name == WITHOUT_FILE:
+        raise CallError(f"{path}: the name {WITHOUT_FILE!r} means equal weights. Give these weights a name of their own.")
     sha256, target = sha256_bytes(data), run.path / FOLDER / f"{name}.json"
     with run.owner():
         if target.is_file() and sha256_file(target) != sha256:

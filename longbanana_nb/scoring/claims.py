@@ -203,6 +203,8 @@ def _cells(view: _View, claim: Claim, asked: Policy, level: float, *, declared: 
 def _estimate(
     view: _View, table: CaseTable, claim: Claim, passes: Passes | None, chosen: NDArray[np.bool_], level: float
 ) -> tuple[float, Interval, int]:
+    if not {claim.a, claim.b or claim.a} <= set(view.systems):  # this judge never saw one of them
+        return math.nan, NO_INTERVAL, 0
     a = view.systems.index(claim.a)
     b = view.systems.index(claim.b) if claim.b is not None else None
     if passes is None:

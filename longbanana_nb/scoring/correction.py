@@ -21,6 +21,8 @@ from longbanana_nb.scoring.intervals import NO_INTERVAL, stratified_t
 from longbanana_nb.scoring.tally import category_rank
 
 FOLDS = 5
+FEWEST_LABELS = 30
+"""Labels a system needs before its corrected score has an interval: with fewer it covers too seldom."""
 UNIT = ["system", "case_id", "check_id", "sample"]
 SCORE_COLUMNS = [
     *("system", "labels", "judge_score", "corrected", "ci_low", "ci_high", "people_alone", "people_low", "people_high"),
@@ -38,12 +40,13 @@ class Corrected:
         scores: one row a system (`SCORE_COLUMNS`), 0-100. `bias` is judge minus people; `share` says how far the judge is used:
             0 is people alone, 1 the whole correction. `assumed` is True where no label stands on the system.
         differences: one row a pair (`DIFFERENCE_COLUMNS`), a - b.
-        by_case: `system, case_id, stratum, value`: what each estimate is the mean of.
+        by_case: `system, case_id, stratum, value`: what each estimate is the mean of. replaced: units without a valid answer.
     """
 
     scores: pd.DataFrame
     differences: pd.DataFrame
     by_case: pd.DataFrame
+    replaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,18 @@ class CaseParts:
     people_hat: Floats
     judge_hat: Floats
     labels: int
+    units: int
+    replaced: int  # units without a valid answer of the judge
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether there are too few labels for an interval; a label on every unit is never too few."""
+        return self.labels < min(FEWEST_LABELS, self.units)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the judge gave any valid answer."""
+        return self.replaced < self.units
 
     @property
     def rest(self) -> Floats:
@@ -71,7 +86,8 @@ def correct(
     Per case with m units, of which those with labels H_i were drawn with probability p_i: H^ = 50 sum(H_i / p_i) / m, J^ the same
     with the judge's answers on these units, J the judge's score on all. The estimate is the mean over cases of
     H^ + share x (J - J^), with the share of least variance, 0 to 1, taken from the other cases (five folds). Its interval is the
-    stratified t over cases. It is right on average whatever the judge's error; a good judge makes it narrow.
+    stratified t over cases; none below 30 labels a system. It is right on average whatever the judge's error; a good judge makes
+    it narrow.
 
     Args:
         grid: verdicts (`judge, system, case_id, category, check_id, sample, state, label`). Units without a candidate take no
@@ -113,6 +129,7 @@ def correct(
         pd.DataFrame(rows, columns=SCORE_COLUMNS),
         pd.DataFrame(pairs, columns=DIFFERENCE_COLUMNS),
         pd.concat(frames, ignore_index=True),
+        sum(part.replaced for part in parts.values()),
     )
 
 
@@ -129,6 +146,7 @@ def label_units(grid: pd.DataFrame, labels: pd.DataFrame, judge: str) -> pd.Data
         raise CallError(f"correction: judge {judge!r} has no verdicts; there are: {', '.join(sorted(set(grid['judge'])))}.")
     label = pd.to_numeric(mine["label"].where(mine["state"] == "valid")).astype(float)
     units = mine.assign(label=label).groupby([*UNIT, "category"], sort=False, as_index=False)["label"].mean()
+    units["replaced"] = units["label"].isna()
     units["label"] = units["label"].fillna(1.0)
     human = labels[[*UNIT, "label", "p"]].rename(columns={"label": "human"})
     human = human.assign(human=pd.to_numeric(human["human"]).astype(float).fillna(1.0), p=pd.to_numeric(human["p"]).astype(float))
@@ -168,7 +186,9 @@ def _parts(rows: pd.DataFrame) -> CaseParts:
         score(judged, every, np.ones(len(rows))),
         score(human, chosen, p),
         score(judged, chosen, p),
-        int(chosen.sum()),
+        labels=int(chosen.sum()),
+        units=len(rows),
+        replaced=int(rows["replaced"].sum()),
     )
 
 
@@ -177,8 +197,8 @@ def best_share(people_hat: Floats, rest: Floats) -> float:
     if len(rest) < 2:
         return 1.0
     spread = float(np.var(rest, ddof=1))
-    if spread == 0:
-        return 1.0
+    if spread == 0 or float(np.var(people_hat)) == 0:
+        return 1.0  # labels that are all alike say nothing against the judge
     return float(np.clip(-np.cov(people_hat, rest)[0, 1] / spread, 0, 1))
 
 
@@ -205,15 +225,21 @@ def _score_row(
     name: str, part: CaseParts, value: tuple[Floats, float] | None, shift: dict[str, float], level: float
 ) -> dict[str, Any]:
     estimate = value[0] if value is not None else _shifted(part, shift)
-    interval = stratified_t(estimate, part.strata, level)
-    row = {"system": name, "labels": part.labels, "judge_score": part.judge.mean(), "corrected": estimate.mean()}
+    interval = NO_INTERVAL if part.is_thin else stratified_t(estimate, part.strata, level)
+    judged = part.judge.mean() if part.is_judged else math.nan
+    row = {"system": name, "labels": part.labels, "judge_score": judged, "corrected": estimate.mean()}
     row |= {"ci_low": interval.low, "ci_high": interval.high, "cases": len(part.judge), "assumed": value is None}
-    alone = stratified_t(part.people_hat, part.strata, level) if value is not None else NO_INTERVAL
+    is_told = value is not None and not part.is_thin
+    alone = stratified_t(part.people_hat, part.strata, level) if is_told else NO_INTERVAL
     bias = part.judge_hat - part.people_hat
-    wrong = stratified_t(bias, part.strata, level) if value is not None else NO_INTERVAL
+    wrong = stratified_t(bias, part.strata, level) if is_told and part.is_judged else NO_INTERVAL
     row |= {"people_alone": part.people_hat.mean() if value is not None else math.nan}
     row |= {"people_low": alone.low, "people_high": alone.high, "share": value[1] if value is not None else math.nan}
-    row |= {"bias": bias.mean() if value is not None else math.nan, "bias_low": wrong.low, "bias_high": wrong.high}
+    row |= {
+        "bias": bias.mean() if value is not None and part.is_judged else math.nan,
+        "bias_low": wrong.low,
+        "bias_high": wrong.high,
+    }
     return row
 
 
@@ -226,7 +252,8 @@ def _difference_row(
     at_a, at_b = ([where[case_id] for case_id in shared] for where in places)
     corrected = estimates[a][at_a] - estimates[b][at_b]
     judged = parts[a].judge[at_a] - parts[b].judge[at_b]
-    interval = stratified_t(corrected, parts[a].strata[at_a], level) if shared else NO_INTERVAL
+    is_told = bool(shared) and not (parts[a].is_thin or parts[b].is_thin)
+    interval = stratified_t(corrected, parts[a].strata[at_a], level) if is_told else NO_INTERVAL
     means = (float(judged.mean()), float(corrected.mean())) if shared else (math.nan, math.nan)
     row = {"a": a, "b": b, "judge_difference": means[0], "corrected": means[1], "cases": len(shared), "assumed": assumed}
     return row | {"ci_low": interval.low, "ci_high": interval.high}

@@ -83,8 +83,9 @@ def _tested(given: Paired, judge: str, contrast: Contrast, metric: str, units: d
         if not pairs:
             return _nothing(names) | {"p_raw": math.nan, "test": TESTS[metric]}
         a, b = pairs[0]
-        only_a, only_b = _counts(given, a, b)[1:3]
-        return _pass_row(given, judge, a, b) | {"p_raw": mcnemar_p(only_a, only_b), "test": TESTS[metric]}
+        counts = _counts(given, a, b)
+        p = mcnemar_p(counts[1], counts[2]) if sum(counts) else math.nan
+        return _pass_row(given, judge, a, b) | {"p_raw": p, "test": TESTS[metric]}
     paired = _mean_difference(given.table, pairs)
     row = _score_numbers(given, pairs, paired, np.ones(len(paired), dtype=bool)) if pairs else _nothing(names)
     p = sign_flip_p(paired[np.isfinite(paired)], family=family, seed=given.seed)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from longbanana_nb.scoring.correction import CaseParts, best_share
-from longbanana_nb.scoring.intervals import normal_quantile
+from longbanana_nb.scoring.intervals import normal_quantile, pool_small
 
 STEPS = (50, 100, 200, 400, 800, 1600)
 SECONDS_A_LABEL = 20.0
@@ -80,18 +80,29 @@ def spread_of(parts: Sequence[CaseParts], units: pd.DataFrame) -> Spread:
     return Spread(
         cases=max(len(part.judge) for part in parts),
         units=float(np.mean([_units_a_case(units, part) for part in parts])),
-        between=between,
-        paired=float(np.mean(pairs)) if pairs else 2 * between,
+        between=ASSUMED.between if math.isnan(between) else between,
+        paired=_paired(pairs, between),
         residual=residual,
         human=float(np.average(human**2, weights=weight)),
-        source=f"seen on {labelled} labels on {len(parts)} systems",
+        source=f"seen on {labelled} labels on {len(parts)} systems"
+        + ("; the spread of cases is assumed" if math.isnan(between) else ""),
     )
 
 
+def _paired(pairs: list[float], between: float) -> float:
+    """The variance of paired differences that was seen; without any, twice that of cases, or what is assumed."""
+    if pairs and not math.isnan(float(np.mean(pairs))):
+        return float(np.mean(pairs))
+    return ASSUMED.paired if math.isnan(between) else 2 * between
+
+
 def _within(values: np.ndarray, strata: np.ndarray) -> float:
-    """Variance within strata, pooled."""
+    """Variance within strata, those of fewer than three cases pooled; NaN where nothing can vary."""
+    strata, _ = pool_small(strata)
+    if len(values) <= len(np.unique(strata)):
+        return math.nan
     centred = [values[strata == one] - values[strata == one].mean() for one in np.unique(strata)]
-    freedom = max(len(values) - len(centred), 1)
+    freedom = len(values) - len(centred)
     return float(sum((part**2).sum() for part in centred) / freedom)
 
 

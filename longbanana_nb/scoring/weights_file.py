@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from typing import Any, Literal
 from longbanana_nb.errors import DataError, Fault
 from longbanana_nb.files import read_json, sha256_file
 from longbanana_nb.names import nearest
-from longbanana_nb.scoring.weights import CheckWeights, Weights
+from longbanana_nb.scoring.weights import UNIFORM, CheckWeights, Weights
 
 SCHEMA = "lb.weights.v1"
 KEYS = ("schema", "name", "release", "revision", "formula", "pool", "labels_sha256", "weights")
 OPTIONAL = ("left_out",)
+NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,47}")
 PRIOR = Fraction(1, 2)
 LEAST = Fraction(1, 20)
 DIGITS = 6
@@ -151,6 +153,12 @@ def _key_faults(path: Path, value: Any) -> list[Fault]:
         for key, found in texts.items()
         if key in value and not isinstance(found, str)
     ]
+    if value.get("name") == UNIFORM:
+        fix = "Give the weights a name of their own."
+        faults.append(Fault(f"{path} name", "reserved", repr(UNIFORM), "another name: this one means equal weights", fix))
+    elif isinstance(value.get("name"), str) and not NAME.fullmatch(value["name"]):
+        expected = "a name of letters, digits, dots, dashes"
+        faults.append(Fault(f"{path} name", "name", repr(value["name"])[:80], expected, "Rename the weights."))
     shapes = {"pool": list, "weights": list, "left_out": dict}
     if isinstance(value.get("pool"), list) and isinstance(value.get("left_out", {}), dict):
         members = {name for name in value["pool"] if isinstance(name, str)}
