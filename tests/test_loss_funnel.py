@@ -13,7 +13,7 @@ from longbanana_nb import figures, funnel, judge_steps, score, tables, verify
 from longbanana_nb.cli import main
 from longbanana_nb.errors import CallError, DataError
 from longbanana_nb.reporting.figures import timeline_alt, timeline_figure
-from longbanana_nb.reporting.funnel import STAGES, first_met, loss_funnel, stage_counts, timeline
+from longbanana_nb.reporting.funnel import STAGES, checks_of, first_met, loss_funnel, stage_counts, timeline
 from longbanana_nb.reporting.measured import measure
 from longbanana_nb.runs import current_record, merge_runs, open_run
 from longbanana_nb.runs.records import ReferencesUsed
@@ -69,18 +69,18 @@ def test_without_judged_steps_the_funnel_says_so(run):
 
 def test_answers_on_another_picture_or_by_another_judge_do_not_count(run):
     record = current_record(run, "fp-direct-weak", run.cases()[0].case_id, 0)
-    assert first_met(run, "truth", record)
+    assert first_met(run, "truth", record, checks_of(run))
     path = next(path for path in step_files(run) if path.parts[-2] == "fp-direct-weak" and path.stem == record.case_id)
     whole = path.read_text()
     path.write_text(whole.replace(record.steps[0].sha256, "0" * 64))
-    assert first_met(run, "truth", record) is None
+    assert first_met(run, "truth", record, checks_of(run)) is None
     path.write_text(whole.replace(run.judges["truth"].sha256, "1" * 64))
-    assert first_met(run, "truth", record) is None
+    assert first_met(run, "truth", record, checks_of(run)) is None
     path.write_text(re.sub(r'"check_sha256":"[0-9a-f]{64}"', f'"check_sha256":"{"2" * 64}"', whole))
-    assert first_met(run, "truth", record) is None
+    assert first_met(run, "truth", record, checks_of(run)) is None
     path.write_text(whole + '{"schema": "lb.step-answer.v1"}\n')
     with pytest.raises(DataError, match=r"line \d+"):
-        first_met(run, "truth", record)
+        first_met(run, "truth", record, checks_of(run))
 
 
 def changed(run, system, case_id, **changes):

@@ -59,14 +59,14 @@ def loss_funnel(run: Run, grid: pd.DataFrame, judge: str) -> pd.DataFrame:
     """
     mine = grid[(grid["judge"] == judge) & (grid["judge_sample"] == 0)]
     failed = mine[((mine["state"] == "valid") & (mine["label"] == 0)) | (mine["state"] == "no_candidate")]
-    checks = {(check.case_id, check.check_id): check for check in run.checks()}
+    checks = checks_of(run)
     useful = _useful(checks)
     rows = []
     kinds = {name: entry.system().harness.kind for name, entry in run.systems.items()}
     groups: Any = failed.groupby(["system", "case_id", "sample"], sort=False)
     for (system, case_id, sample), part in groups:
         record = current_record(run, system, case_id, sample)
-        met = first_met(run, judge, record) if record is not None else {}
+        met = first_met(run, judge, record, checks) if record is not None else {}
         extra = _distractors(record, useful.get(case_id, set()))
         columns = (part[name].tolist() for name in ("check_id", "category", "dimension", "polarity"))
         for check_id, category, dimension, polarity in zip(*columns, strict=True):
@@ -77,28 +77,35 @@ def loss_funnel(run: Run, grid: pd.DataFrame, judge: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS).astype({"met_at": "Int64", "distractors_sent": "Int64"})
 
 
-def step_labels(run: Run, judge: str, record: Record) -> dict[int, dict[str, int]]:
-    """By step and check, the label of that step's picture, where the judge as it is now answered on it; the last one left out."""
+Checks = Mapping[tuple[str, str], "PlannedCheck"]
+
+
+def checks_of(run: Run) -> Checks:
+    """The planned checks by case and id."""
+    return {(check.case_id, check.check_id): check for check in run.checks()}
+
+
+def step_labels(run: Run, judge: str, record: Record, checks: Checks) -> dict[int, dict[str, int]]:
+    """By step and check, the label of that step's picture, where the judge as it is now answered the check as it is now.
+
+    Args:
+        checks: of `checks_of`.
+    """
     sha256 = run.judges[judge].sha256 if judge in run.judges else ""
-    asked = {
-        check.check_id: (check.check_sha256, check.probe_sha256) for check in run.checks() if check.case_id == record.case_id
-    }
     said: dict[str, dict[str, int]] = {}
     for one in read_step_answers(run, judge, record.system, record.case_id):
-        if (
-            one.judge_sha256 == sha256
-            and asked.get(one.check_id) == (one.check_sha256, one.probe_sha256)
-            and one.label is not None
-        ):
+        check = checks.get((record.case_id, one.check_id))
+        asked = (check.check_sha256, check.probe_sha256) if check is not None else None
+        if one.label is not None and one.judge_sha256 == sha256 and asked == (one.check_sha256, one.probe_sha256):
             said.setdefault(one.image_sha256, {})[one.check_id] = one.label
     return {step.n: said[step.sha256] for step in record.steps if step.sha256 in said}
 
 
-def first_met(run: Run, judge: str, record: Record) -> dict[str, int] | None:
+def first_met(run: Run, judge: str, record: Record, checks: Checks) -> dict[str, int] | None:
     """The first step that met each check; None where there were pictures on the way that nobody judged."""
     final = record.image.sha256 if record.image is not None else None
     on_the_way = [step.n for step in record.steps if step.sha256 != final]
-    labels = step_labels(run, judge, record)
+    labels = step_labels(run, judge, record, checks) if on_the_way else {}
     if any(n not in labels for n in on_the_way):
         return None
     met: dict[str, int] = {}
@@ -118,7 +125,7 @@ def timeline(run: Run, judge: str, grid: pd.DataFrame, system: str, case_id: str
     record = current_record(run, system, case_id, sample)
     if record is None or record.image is None:
         return pd.DataFrame(columns=["step", "met", "fixed", "broke", "references_sent"])
-    labels = step_labels(run, judge, record)
+    labels = step_labels(run, judge, record, checks_of(run))
     mine = grid[(grid["judge"] == judge) & (grid["system"] == system) & (grid["case_id"] == case_id) & (grid["state"] == "valid")]
     mine = mine[(mine["sample"] == sample) & (mine["judge_sample"] == 0)]
     last = {str(check): int(label) for check, label in zip(mine["check_id"], mine["label"], strict=True)}
