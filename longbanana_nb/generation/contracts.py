@@ -130,7 +130,8 @@ class ImageResult:
     `outcome` is "image" with `image` bytes, or another outcome with a `reason` and no image. A prompt or an image that the model
     cannot take is an outcome ("failed", e.g. code "unparsable_prompt"), never an exception. `scene` (simulated models only) may
     name the hash of any image it was given as `source_sha256`: the harness traces carried images and crops back to
-    the references they came from.
+    the references they came from. `resized` are hashes of images that were sent smaller or encoded anew, by the system's own
+    policy; `remarks` go into the transcript: failed tries, drafts that were put aside.
     """
 
     outcome: DrawOutcome
@@ -139,6 +140,8 @@ class ImageResult:
     reason: Reason | None = None
     scene: Scene | None = None
     usage: Usage = field(default_factory=Usage)
+    resized: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Backend(Protocol):
@@ -202,7 +205,7 @@ class Draft:
     steps: list[Step] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)  # reference ids an agent looked at or cropped, first time order
     sent: list[str] = field(default_factory=list)  # reference ids that went into an image call, first time order
-    resized: list[str] = field(default_factory=list)  # reference ids that an agent model was shown smaller or encoded anew
+    resized: list[str] = field(default_factory=list)  # reference ids that a model was given smaller or encoded anew
     agent_calls: int = 0
     image_calls: int = 0
     usage: list[Usage] = field(default_factory=list)

@@ -98,6 +98,8 @@ class DrawingBoard:
             return Drawn("budget", self.out_of_money)
         self.draft.image_calls = call
         self.draft.sent += [name for name in dict.fromkeys(one.reference_id for one in inputs) if name not in self.draft.sent]
+        encoded_anew = [one.reference_id for one in inputs if one.image.sha256 in result.resized]
+        self.draft.resized += [name for name in dict.fromkeys(encoded_anew) if name not in self.draft.resized]
         self.count("backend", result.usage)
         drawn = self._checked(result, call)
         self._trace_call(request, drawn, result, time.monotonic() - started)
@@ -177,6 +179,8 @@ class DrawingBoard:
 
     def _trace_call(self, request: ImageRequest, drawn: Drawn, result: ImageResult, seconds: float) -> None:
         self.trace("harness", "image_call", "prompt", request.prompt, images=[image.sha256 for image in request.images])
+        for remark in result.remarks:
+            self.trace("backend", "remark", "image_call", remark)
         if drawn.facts is None:
             reason = drawn.reason
             self.trace("backend", "outcome", drawn.outcome, f"{reason.code}: {reason.raw}" if reason else "", seconds=seconds)

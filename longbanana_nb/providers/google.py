@@ -29,11 +29,16 @@ _ANYTHING = "-"
 
 
 def open_adapter(model: Model, *, key: str | None, base_url: str | None, timeout_s: float, connections: int) -> Adapter:
-    """An adapter for a model on either route; project and location of Google Cloud come from the environment.
+    """An adapter for a model on either route.
 
     Raises:
         CallError: without a key, or without a project on the route vertex.
     """
+    return Google(model, connection(model, key=key, base_url=base_url, timeout_s=timeout_s, connections=connections))
+
+
+def connection(model: Model, *, key: str | None, base_url: str | None, timeout_s: float, connections: int) -> Connection:
+    """A connection on either route; project and location of Google Cloud come from the environment. Raises as `open_adapter`."""
     access: dict[str, Any] = {"enterprise": model.route == "vertex"}
     if model.route == "vertex":
         if not (project := os.environ.get("GOOGLE_CLOUD_PROJECT")):
@@ -43,7 +48,7 @@ def open_adapter(model: Model, *, key: str | None, base_url: str | None, timeout
         raise CallError(f"{model.provider}/{model.id} needs a key in {' or '.join(model.key_env)}.")
     else:
         access["api_key"] = key
-    return Google(model, Connection(model, access, base_url=base_url, timeout_s=timeout_s, connections=connections))
+    return Connection(model, access, base_url=base_url, timeout_s=timeout_s, connections=connections)
 
 
 class Google(Adapter):

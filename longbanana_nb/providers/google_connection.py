@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import google.auth.exceptions
 import httpx2
@@ -17,13 +17,14 @@ from google import genai
 from google.genai import errors, types
 
 from longbanana_nb.providers import faults
-from longbanana_nb.providers.contracts import ProviderError, Reply
+from longbanana_nb.providers.contracts import ProviderError
 from longbanana_nb.providers.http import http_client
 from longbanana_nb.providers.wire_json import read_answer
 
 if TYPE_CHECKING:
     from longbanana_nb.providers.catalogue import Model
 
+Read = TypeVar("Read")
 _VERSIONS = {"developer": "v1", "vertex": "v1beta1"}
 _BAD_KEY = re.compile(r"API_KEY_(?:INVALID|EXPIRED)|API key (?:not valid|expired)", re.I)
 _PER_DAY = re.compile(r"per ?day|prepa(?:id|yment) credits|credits are depleted|spend(?:ing)? (?:cap|limit)", re.I)
@@ -83,8 +84,8 @@ class Connection:
             finally:
                 _BODY.reset(token)
 
-    def read(self, response: types.HttpResponse | None, read: Callable[[Mapping[str, Any], str | None], Reply]) -> Reply:
-        """The reply in a raw answer."""
+    def read(self, response: types.HttpResponse | None, read: Callable[[Mapping[str, Any], str | None], Read]) -> Read:
+        """What `read` makes of a raw answer and its id."""
         text = (response.body if response else None) or ""
         try:
             found = json.loads(text)

@@ -25,7 +25,7 @@ from longbanana_nb.providers.reading import count
 OURS = "lb-call-"
 """Ids of calls that came without one; they are never sent back."""
 
-_FILTERED = {
+FILTERED = {
     "SAFETY",
     "RECITATION",
     "BLOCKLIST",
@@ -37,6 +37,8 @@ _FILTERED = {
     "IMAGE_PROHIBITED_CONTENT",
     "IMAGE_RECITATION",
 }
+"""Why an answer ended that a filter ended."""
+
 _MALFORMED = {"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"}
 
 
@@ -98,7 +100,7 @@ def _stop(candidate: Mapping[str, Any], has_calls: bool) -> tuple[Stop, str | No
         raise ProviderError("auth", f"The account is limited or disabled ({detail}).", status=200, code=reason)
     if reason == "MISSING_THOUGHT_SIGNATURE":
         raise ProviderError("bad_request", f"The conversation was refused ({detail}).", status=200, code=reason)
-    if reason in _FILTERED:
+    if reason in FILTERED:
         return "filtered", detail
     return ("end" if reason in _MALFORMED else "truncated"), None if reason == "MAX_TOKENS" else detail
 

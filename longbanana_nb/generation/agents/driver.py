@@ -204,7 +204,7 @@ def _draft(spec: SystemSpec, room: Room, gate: Gate, workspace: WatchedWorkspace
     draft = board.draft
     draft.workflow = counted(spec.workflow, left, {reference.id for reference in gate.permit.case.inputs})
     draft.notes = kept(spec.workflow, left)
-    draft.resized = gate.resized
+    draft.resized = list(dict.fromkeys([*draft.resized, *gate.resized]))
     _tell(board, finished, claim, became)
     return draft
 
